@@ -10,5 +10,6 @@ mod any_replay;
 fuzz_target!(|bytes: &[u8]| {
     any_replay::run(bytes);
     any_replay::run_contents(bytes);
-    any_replay::run(&any_replay::sealed(bytes));
+    // Of a changed file, such as one of the seeds in `fuzz/seeds/replay`, with its header made correct again.
+    any_replay::run_contents(bytes.get(any_replay::HEADER..).unwrap_or_default());
 });

@@ -94,6 +94,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     for warning in build.warnings() {
         eprintln!("{warning}");
     }
+    for folder in &build.missing_includes {
+        eprintln!("warning: the folder of headers {} does not exist", folder.display());
+    }
     let line = closing_line(&build, started.elapsed());
     let uses: Vec<_> = build.kernel_uses().collect();
     match options.detail {

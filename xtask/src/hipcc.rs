@@ -1,4 +1,4 @@
-//! `cargo xtask hipcc` and `cargo xtask hipconfig`: like `ferrocm`'s commands, with the HIP library of this
+//! `cargo xtask hipcc`, `cargo xtask hipconfig` and `cargo xtask nvcc`: like `ferrocm`'s commands, with the HIP library of this
 //! checkout.
 
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::dropin;
 /// Arguments for the program.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Options and files; see `ferrocm hipcc --help` and `ferrocm hipconfig --help`
+    /// Options and files; see `ferrocm hipcc --help`, `ferrocm hipconfig --help` and `ferrocm nvcc --help`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     arguments: Vec<OsString>,
 }

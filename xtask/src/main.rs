@@ -97,6 +97,10 @@ enum Task {
     Hipcc(hipcc::Options),
     /// Says where the HIP of this checkout is and how to use it, as `ferrocm hipconfig` does
     Hipconfig(hipcc::Options),
+    /// Compiles and links CUDA programs with the HIP library of this checkout, as `ferrocm nvcc` does
+    ///
+    /// Library and program are built first, like the tests. docs/use/nvcc.md shows how to use it.
+    Nvcc(hipcc::Options),
     /// Translates CUDA sources to HIP, line by line, or reports what does not translate
     ///
     /// A single source is written to the standard output, unless --in-place, --output, --diff, --check or
@@ -262,6 +266,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Rocm(options) => rocm_run::run(&options),
         Task::Hipcc(options) => return hipcc::run("hipcc", &options),
         Task::Hipconfig(options) => return hipcc::run("hipconfig", &options),
+        Task::Nvcc(options) => return hipcc::run("nvcc", &options),
         Task::Patch(options) => shared_commands::patch::patch(&options, tools::workspace())
             .map(|lines| lines.iter().for_each(|line| println!("{line}"))),
         Task::Package(options) => package::package(&options),

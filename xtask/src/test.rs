@@ -8,6 +8,7 @@ mod devices;
 pub(crate) mod engines;
 mod everything;
 mod fuzz;
+mod hipify_check;
 mod judges;
 mod kernels;
 mod miri;
@@ -111,6 +112,9 @@ enum Suite {
     ///
     /// pip fetches the models into the cache: 0.4 GB.
     Models(Only),
+    /// `hipify --check` against AMD's compiler, on programs for CUDA that are in a folder: precision and
+    /// recall
+    HipifyCheck(hipify_check::Options),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),
     /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly
@@ -143,6 +147,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         None => (everything::steps(&shared, *gpu), only),
         // These continue after a failure.
         Some(Suite::AmdTests(options)) => return amd_tests::run(options),
+        Some(Suite::HipifyCheck(options)) => return hipify_check::run(options),
         Some(Suite::Rocm(options)) => (rocm::steps(options, &shared)?, &options.only),
         Some(Suite::RocblasKernels(options)) => (rocblas_kernels::steps(options, &shared)?, &options.only),
         Some(Suite::Opencl(only)) => (opencl::steps(), only),
@@ -197,7 +202,8 @@ mod tests {
     #[test]
     fn each_suite_is_a_word() {
         for suite in suites() {
-            let takes_names = ["rocm", "rocblas-kernels", "amd-tests"].contains(&suite.as_str());
+            let takes_names =
+                ["rocm", "rocblas-kernels", "amd-tests", "hipify-check"].contains(&suite.as_str());
             assert_eq!(parse(&suite).is_ok(), !takes_names, "{suite}");
             parse(&format!("{suite} {}", if takes_names { "all" } else { "" })).expect("a run");
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
@@ -83,6 +84,50 @@ pub trait StepGraph: Send + fmt::Debug {
 
     /// How many kernels, copies and fills it consists of.
     fn nodes(&self) -> usize;
+}
+
+/// What runs captured work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Steps {
+    /// A graph of HIP or CUDA.
+    #[default]
+    Graph,
+    /// A command buffer of `hal`, straight on HSA: AMD GPUs and virtual ones.
+    Hal,
+}
+
+impl Steps {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Graph, Self::Hal];
+
+    /// Its name on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Graph => "graph",
+            Self::Hal => "hal",
+        }
+    }
+}
+
+impl fmt::Display for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Steps {
+    type Err = crate::Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|steps| steps.name() == name);
+        known.ok_or_else(|| crate::Error::Value {
+            operation: "steps",
+            parameter: "name",
+            got: format!("`{name}`"),
+            problem: "which is neither `graph` nor `hal`",
+        })
+    }
 }
 
 /// The graphs of a step, one for each number of sequences in use (or whatever else a step's shapes depend
@@ -215,6 +260,21 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// # Errors
     /// Those of `work`, and of the capture.
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn StepGraph>>>;
+
+    /// Chooses what runs the work that is captured from now on. Work that was captured before stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable) says why this backend cannot; it then stays as it
+    /// was.
+    fn set_steps(&self, steps: Steps) -> Result<()> {
+        match steps {
+            Steps::Graph => Ok(()),
+            Steps::Hal => Err(crate::Error::Unavailable {
+                backend: self.info().uri.clone(),
+                reason: "steps run by `hal` need a device with HSA: an AMD GPU or a virtual one".to_owned(),
+            }),
+        }
+    }
 
     /// Copies elements. Both tensors have one type and shape, and any strides, but not of quantised blocks.
     ///

@@ -116,6 +116,10 @@ pub enum Error {
     #[error(transparent)]
     Hip(Box<hip::Error>),
 
+    /// A step that `hal` runs failed.
+    #[error(transparent)]
+    Hal(Box<hal::Error>),
+
     /// The ranks could not work together.
     #[cfg(feature = "rccl")]
     #[error(transparent)]
@@ -137,7 +141,7 @@ macro_rules! boxed {
         }
     )* };
 }
-boxed!(Kernels: kernels::Error, Hip: hip::Error, Blas: rocblas::Error, #[cfg(feature = "rccl")] Rccl: rccl::Error);
+boxed!(Kernels: kernels::Error, Hip: hip::Error, Hal: hal::Error, Blas: rocblas::Error, #[cfg(feature = "rccl")] Rccl: rccl::Error);
 
 /// Same as `Display`, because a program whose `main` returns the error prints this.
 impl fmt::Debug for Error {

@@ -9,6 +9,7 @@ mod experts;
 mod graph;
 mod memory;
 mod product;
+mod recorded;
 mod rows;
 mod sampling;
 mod staging;
@@ -16,12 +17,12 @@ mod work;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hip::{Backend, Device, DeviceUri, Stream};
 use kernels::Kernels;
 
-use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
+use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph, Steps};
 use crate::error::Result;
 use crate::ops::{
     Activation, Attention, Factor, Gate, GatedDelta, MoeGate, RopeAppend, RopeFrequencies, RopeStyle,
@@ -32,6 +33,7 @@ use crate::{DType, KvLayer, Shard, Tensor};
 use graph::Captured;
 use memory::GpuMemory;
 use product::Products;
+use recorded::{Recorded, Submits};
 use staging::Staging;
 use work::Work;
 
@@ -46,7 +48,11 @@ pub struct GpuBackend {
     kernels: Kernels,
     in_use: Arc<AtomicU64>,
     /// Held while work is submitted, so that submissions that use the same tensors do not mix.
-    submits: Mutex<()>,
+    submits: Arc<Mutex<Submits>>,
+    /// The device of command buffers, once they were asked for.
+    recorded: OnceLock<Arc<Recorded>>,
+    /// What runs captured work.
+    steps: Mutex<Steps>,
     shard: Shard,
     captured: Captured,
     staging: Mutex<Staging>,
@@ -91,7 +97,9 @@ impl GpuBackend {
             stream,
             kernels,
             in_use: Arc::default(),
-            submits: Mutex::default(),
+            submits: Arc::default(),
+            recorded: OnceLock::new(),
+            steps: Mutex::default(),
             shard: Shard::WHOLE,
             captured: Captured::default(),
             staging: Mutex::default(),
@@ -113,6 +121,8 @@ impl GpuBackend {
             let (operation, tensor) = ("with_communicator", "communicator");
             return Err(crate::Error::OtherBackend { backend: NAME, operation, tensor });
         }
+        // Exchanges of ranks are HIP's.
+        self.set_steps(Steps::Graph)?;
         let (rank, size) = (communicator.rank()?, communicator.size()?);
         self.shard = Shard { rank, size };
         self.communicator = Some(communicator);
@@ -125,16 +135,18 @@ impl GpuBackend {
         &self.device
     }
 
-    /// The stream that all work is submitted to, outside captures.
+    /// The stream that all work is submitted to, outside captures and steps that `hal` runs.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Exclusive submission of work.
-    fn work(&self) -> Work<'_> {
+    /// Exclusive submission of work, behind steps that run elsewhere.
+    fn work(&self) -> Result<Work<'_>> {
         let stream = self.captured.stream().unwrap_or_else(|| self.stream.clone());
-        Work::new(self.id, &self.kernels, stream, lock(&self.submits))
+        let mut submits = lock(&self.submits);
+        submits.settle()?;
+        Ok(Work::new(self.id, &self.kernels, stream, submits))
     }
 }
 
@@ -162,7 +174,7 @@ impl KernelBackend for GpuBackend {
 
     fn zeros(&self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
         let tensor = self.empty(dtype, shape)?;
-        let work = self.work();
+        let work = self.work()?;
         work.write::<u8>("zeros", &bytes_view(&tensor)?)?.fill(&work.stream, 0)?;
         Ok(tensor)
     }
@@ -190,11 +202,16 @@ impl KernelBackend for GpuBackend {
     }
 
     fn synchronize(&self) -> Result<()> {
+        lock(&self.submits).settle()?;
         Ok(self.stream.synchronize()?)
     }
 
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn StepGraph>>> {
         graph::capture(self, work).map(Some)
+    }
+
+    fn set_steps(&self, steps: Steps) -> Result<()> {
+        recorded::set_steps(self, steps)
     }
 
     fn shard(&self) -> Shard {
@@ -204,7 +221,7 @@ impl KernelBackend for GpuBackend {
     #[cfg(feature = "rccl")]
     fn all_reduce(&self, x: &Tensor) -> Result<()> {
         match &self.communicator {
-            Some(communicator) => collective::all_reduce(&self.work(), communicator, x),
+            Some(communicator) => collective::all_reduce(&self.work()?, communicator, x),
             None => Ok(()),
         }
     }
@@ -213,45 +230,45 @@ impl KernelBackend for GpuBackend {
     fn all_gather(&self, x: &Tensor, out: &Tensor) -> Result<()> {
         crate::backend::gathered(self.shard, x, out)?;
         match &self.communicator {
-            Some(communicator) => collective::all_gather(&self.work(), communicator, x, out),
+            Some(communicator) => collective::all_gather(&self.work()?, communicator, x, out),
             None => self.copy(x, &out.reshape(x.shape())?),
         }
     }
 
     fn copy(&self, x: &Tensor, out: &Tensor) -> Result<()> {
-        elementwise::copy(&self.work(), x, out)
+        elementwise::copy(&self.work()?, x, out)
     }
 
     fn cast(&self, x: &Tensor, out: &Tensor) -> Result<()> {
-        elementwise::cast(&self.work(), x, out)
+        elementwise::cast(&self.work()?, x, out)
     }
 
     fn affine(&self, x: &Tensor, factor: f32, summand: f32, out: &Tensor) -> Result<()> {
-        elementwise::affine(&self.work(), x, factor, summand, out)
+        elementwise::affine(&self.work()?, x, factor, summand, out)
     }
 
     fn add(&self, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {
-        elementwise::combine(&self.work(), elementwise::Combination::Add, a, b, out)
+        elementwise::combine(&self.work()?, elementwise::Combination::Add, a, b, out)
     }
 
     fn mul(&self, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {
-        elementwise::combine(&self.work(), elementwise::Combination::Mul, a, b, out)
+        elementwise::combine(&self.work()?, elementwise::Combination::Mul, a, b, out)
     }
 
     fn activate(&self, f: Activation, x: &Tensor, out: &Tensor) -> Result<()> {
-        elementwise::activate(&self.work(), f, x, out)
+        elementwise::activate(&self.work()?, f, x, out)
     }
 
     fn gated(&self, gate: Gate, x: &Tensor, up: &Tensor, out: &Tensor) -> Result<()> {
-        elementwise::gated(&self.work(), gate, x, up, out)
+        elementwise::gated(&self.work()?, gate, x, up, out)
     }
 
     fn softcap(&self, x: &Tensor, cap: f32, out: &Tensor) -> Result<()> {
-        elementwise::softcap(&self.work(), x, cap, out)
+        elementwise::softcap(&self.work()?, x, cap, out)
     }
 
     fn rmsnorm(&self, x: &Tensor, weight: Option<&Tensor>, eps: f32, out: &Tensor) -> Result<()> {
-        rows::rmsnorm(&self.work(), x, weight, eps, out)
+        rows::rmsnorm(&self.work()?, x, weight, eps, out)
     }
 
     fn add_rmsnorm(
@@ -262,7 +279,7 @@ impl KernelBackend for GpuBackend {
         eps: f32,
         out: &Tensor,
     ) -> Result<()> {
-        rows::add_rmsnorm(&self.work(), x, residual, weight, eps, out)
+        rows::add_rmsnorm(&self.work()?, x, residual, weight, eps, out)
     }
 
     fn layer_norm(
@@ -273,23 +290,23 @@ impl KernelBackend for GpuBackend {
         eps: f32,
         out: &Tensor,
     ) -> Result<()> {
-        rows::layer_norm(&self.work(), x, weight, bias, eps, out)
+        rows::layer_norm(&self.work()?, x, weight, bias, eps, out)
     }
 
     fn l2norm(&self, x: &Tensor, eps: f32, out: &Tensor) -> Result<()> {
-        rows::l2norm(&self.work(), x, eps, out)
+        rows::l2norm(&self.work()?, x, eps, out)
     }
 
     fn softmax(&self, x: &Tensor, out: &Tensor) -> Result<()> {
-        rows::softmax(&self.work(), x, out)
+        rows::softmax(&self.work()?, x, out)
     }
 
     fn softmax_view(&self, x: &Tensor) -> Result<()> {
-        rows::softmax_view(&self.work(), x)
+        rows::softmax_view(&self.work()?, x)
     }
 
     fn embedding(&self, table: &Tensor, ids: &Tensor, out: &Tensor) -> Result<()> {
-        rows::embedding(&self.work(), table, ids, out)
+        rows::embedding(&self.work()?, table, ids, out)
     }
 
     fn matmul_many(&self, x: &Tensor, products: &[(&Tensor, &Tensor)]) -> Result<()> {
@@ -311,7 +328,7 @@ impl KernelBackend for GpuBackend {
     ) -> Result<()> {
         match (product::blocks(out), x) {
             (Some(blocks), _) => {
-                rows::norm_factor(&self.work(), x, residual, weight, eps, out.numbers(), blocks)
+                rows::norm_factor(&self.work()?, x, residual, weight, eps, out.numbers(), blocks)
             }
             (None, Some(x)) => self.add_rmsnorm(x, residual, weight, eps, out.numbers()),
             (None, None) => self.rmsnorm(residual, weight, eps, out.numbers()),
@@ -320,7 +337,7 @@ impl KernelBackend for GpuBackend {
 
     fn gate_factor(&self, gate: Gate, x: &Tensor, up: &Tensor, out: &Factor) -> Result<()> {
         match product::blocks(out) {
-            Some(blocks) => elementwise::gate_factor(&self.work(), gate, x, up, out.numbers(), blocks),
+            Some(blocks) => elementwise::gate_factor(&self.work()?, gate, x, up, out.numbers(), blocks),
             None => self.gated(gate, x, up, out.numbers()),
         }
     }
@@ -337,7 +354,7 @@ impl KernelBackend for GpuBackend {
         alpha: f32,
         out: &Tensor,
     ) -> Result<()> {
-        product::matmul_batched(&self.work(), x, y, transposed, alpha, out)
+        product::matmul_batched(&self.work()?, x, y, transposed, alpha, out)
     }
 
     fn rope_frequencies(&self, frequencies: &[f64], scale: f32) -> Result<RopeFrequencies> {
@@ -352,7 +369,7 @@ impl KernelBackend for GpuBackend {
         cos: &Tensor,
         sin: &Tensor,
     ) -> Result<()> {
-        rows::rope_table(&self.work(), frequencies, positions, cos, sin)
+        rows::rope_table(&self.work()?, frequencies, positions, cos, sin)
     }
 
     fn apply_rope(
@@ -362,19 +379,19 @@ impl KernelBackend for GpuBackend {
         x: &Tensor,
         out: &Tensor,
     ) -> Result<()> {
-        rows::apply_rope(&self.work(), style, tables, x, out)
+        rows::apply_rope(&self.work()?, style, tables, x, out)
     }
 
     fn kv_append(&self, layer: &KvLayer, k: &Tensor, v: &Tensor, slots: &Tensor) -> Result<()> {
-        attention::append(&self.work(), layer, k, v, slots)
+        attention::append(&self.work()?, layer, k, v, slots)
     }
 
     fn rope_append(&self, by: &RopeAppend<'_>, layer: &KvLayer) -> Result<()> {
-        attention::rope_append(&self.work(), by, layer)
+        attention::rope_append(&self.work()?, by, layer)
     }
 
     fn attention(&self, attention: &Attention<'_>, out: &Tensor) -> Result<()> {
-        attention::attention(&self.work(), attention, out)
+        attention::attention(&self.work()?, attention, out)
     }
 
     fn causal_conv(
@@ -385,15 +402,15 @@ impl KernelBackend for GpuBackend {
         slots: &Tensor,
         out: &Tensor,
     ) -> Result<()> {
-        delta::causal_conv(&self.work(), x, weight, states, slots, out)
+        delta::causal_conv(&self.work()?, x, weight, states, slots, out)
     }
 
     fn gated_delta(&self, delta: &GatedDelta<'_>, out: &Tensor) -> Result<()> {
-        delta::gated_delta(&self.work(), delta, out)
+        delta::gated_delta(&self.work()?, delta, out)
     }
 
     fn moe_gate(&self, gate: &MoeGate<'_>, logits: &Tensor, weights: &Tensor, ids: &Tensor) -> Result<()> {
-        experts::gate(&self.work(), gate, logits, weights, ids)
+        experts::gate(&self.work()?, gate, logits, weights, ids)
     }
 
     fn moe_matmul(&self, x: &Tensor, w: &Tensor, ids: &Tensor, out: &Tensor) -> Result<()> {
@@ -401,27 +418,27 @@ impl KernelBackend for GpuBackend {
     }
 
     fn moe_combine(&self, y: &Tensor, weights: &Tensor, out: &Tensor) -> Result<()> {
-        experts::combine(&self.work(), y, weights, out)
+        experts::combine(&self.work()?, y, weights, out)
     }
 
     fn count_tokens(&self, tokens: &Tensor, counts: &Tensor) -> Result<()> {
-        sampling::count_tokens(&self.work(), tokens, counts)
+        sampling::count_tokens(&self.work()?, tokens, counts)
     }
 
     fn penalize(&self, counts: &Tensor, penalties: &Tensor, logits: &Tensor) -> Result<()> {
-        sampling::penalize(&self.work(), counts, penalties, logits)
+        sampling::penalize(&self.work()?, counts, penalties, logits)
     }
 
     fn sample(&self, logits: &Tensor, settings: &Tensor, uniforms: &Tensor, tokens: &Tensor) -> Result<()> {
-        sampling::sample(&self.work(), logits, settings, uniforms, tokens)
+        sampling::sample(&self.work()?, logits, settings, uniforms, tokens)
     }
 
     fn argmax(&self, x: &Tensor, out: &Tensor) -> Result<()> {
-        sampling::argmax(&self.work(), x, out)
+        sampling::argmax(&self.work()?, x, out)
     }
 
     fn top_k(&self, x: &Tensor, values: &Tensor, indices: &Tensor) -> Result<()> {
-        sampling::top_k(&self.work(), x, values, indices)
+        sampling::top_k(&self.work()?, x, values, indices)
     }
 }
 

@@ -50,7 +50,7 @@ mod ops;
 pub mod parallel;
 mod tensor;
 
-pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph, StepGraphs};
+pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph, StepGraphs, Steps};
 pub use cpu::CpuBackend;
 pub use discover::{
     DEFAULT_ORDER, Discovered, Selected, discover_backends, select_backend, select_backend_in, select_ranks,

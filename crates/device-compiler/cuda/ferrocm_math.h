@@ -23,9 +23,9 @@ template <direction D> __CUDA_MATH float narrow(double x) {
     int bits = __builtin_bit_cast(int, f);
     // Bits grow with the magnitude of a number.
     if (above && (D == down || (D == zero && x > 0)))
-        bits += f > 0 ? -1 : f < 0 ? 1 : static_cast<int>(0x80000001u);
+        bits = f > 0 ? bits - 1 : f < 0 ? bits + 1 : static_cast<int>(0x80000001u);
     else if (below && (D == up || (D == zero && x < 0)))
-        bits += f < 0 ? -1 : f > 0 ? 1 : __builtin_bit_cast(int, f) == 0 ? 1 : static_cast<int>(0x80000001u);
+        bits = f < 0 ? bits - 1 : f > 0 ? bits + 1 : 1;
     return __builtin_bit_cast(float, bits);
 }
 // x + y; both are floats or products of floats.

@@ -54,14 +54,27 @@ template <> struct element<u4> {
     static constexpr int count = 8;
     static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return word >> (4 * i) & 15; }
 };
-template <> struct element<e4m3> {
+#define __PTX_ELEMENT(TYPE, MASK)                                                                                             \
+    template <> struct element<TYPE> {                                                                                        \
+        static constexpr int count = 4;                                                                                       \
+        static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return static_cast<float>(from_narrow<TYPE>(word >> (8 * i) & MASK)); } \
+    };
+__PTX_ELEMENT(e4m3, 0xff)
+__PTX_ELEMENT(e5m2, 0xff)
+__PTX_ELEMENT(e2m3, 0x3f)
+__PTX_ELEMENT(e3m2, 0x3f)
+#undef __PTX_ELEMENT
+// Of a byte's middle bits.
+template <> struct element<e2m1> {
     static constexpr int count = 4;
-    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return from_fp8<e4m3>(word >> (8 * i) & 0xff); }
+    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return static_cast<float>(from_narrow<e2m1>(word >> (8 * i + 2) & 0xf)); }
 };
-template <> struct element<e5m2> {
-    static constexpr int count = 4;
-    static __device__ __attribute__((always_inline)) float of(u32 word, int i) { return from_fp8<e5m2>(word >> (8 * i) & 0xff); }
-};
+// Bits, of which those count that are in both words, or in one.
+struct bits_and {};
+struct bits_xor {};
+// What a lane has of K: a word, or a number of f64.
+template <typename T> struct word_of { typedef u32 type; };
+template <> struct word_of<double> { typedef double type; };
 template <typename T> struct operands { static constexpr bool narrow = false; };
 template <typename A, typename B> struct operands<both<A, B>> {
     static constexpr bool narrow = true;
@@ -73,8 +86,14 @@ template <typename A, typename B> struct operands<both<A, B>> {
         return sum;
     }
 };
-template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
-    if constexpr (operands<T>::narrow)
+template <typename T, typename Acc, typename W> __PTX Acc dot(W ra, W rb, Acc sum) {
+    if constexpr (__is_same(T, double))
+        return __builtin_fma(ra, rb, sum);
+    else if constexpr (__is_same(T, bits_and))
+        return sum + __builtin_popcount(ra & rb);
+    else if constexpr (__is_same(T, bits_xor))
+        return sum + __builtin_popcount(ra ^ rb);
+    else if constexpr (operands<T>::narrow)
         return operands<T>::dot(ra, rb, sum);
     else if constexpr (__is_same(T, float)) {
         return __builtin_fmaf(as<float>(ra & ~0x1fffu), as<float>(rb & ~0x1fffu), sum);
@@ -85,30 +104,32 @@ template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
     }
 }
 // Adds the products of one row's words (in the four lanes of `row`) and the lane's two columns.
-template <typename T, unsigned Words, typename Acc> __PTX void row_products(const u32 (&a)[Words], const u32 (&b)[Words], u32 row, Acc &first, Acc &second) {
+template <typename T, unsigned Words, typename W, typename Acc> __PTX void row_products(const W (&a)[Words], const W (&b)[Words], u32 row, Acc &first, Acc &second) {
     const u32 column = __cuda_lane() % 4 * 2;
     for (unsigned word = 0; word < Words; word++)
         for (unsigned i = 0; i < 4; i++) {
-            const u32 left = __cuda_from_lane(a[word], row * 4 + i);
+            const W left = __cuda_from_lane(a[word], row * 4 + i);
             first = dot<T>(left, __cuda_from_lane(b[word], column * 4 + i), first);
             second = dot<T>(left, __cuda_from_lane(b[word], column * 4 + 4 + i), second);
         }
 }
 // Eight rows, in 32 bits each: m8n8.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C> __PTX void mma_8_1(D &d0, D &d1, A a, B b, C c0, C c1) {
-    const u32 left[1] = {as<u32>(a)}, right[1] = {as<u32>(b)};
+    typedef typename word_of<T>::type word;
+    const word left[1] = {as<word>(a)}, right[1] = {as<word>(b)};
     Acc first = as<Acc>(c0), second = as<Acc>(c1);
     row_products<T>(left, right, __cuda_lane() / 4, first, second);
     set(d0, first), set(d1, second);
 }
-template <typename T, typename Acc, unsigned Words> __PTX void mma_16(const u32 (&upper)[Words], const u32 (&lower)[Words], const u32 (&b)[Words], Acc (&c)[4]) {
+template <typename T, typename Acc, typename W, unsigned Words> __PTX void mma_16(const W (&upper)[Words], const W (&lower)[Words], const W (&b)[Words], Acc (&c)[4]) {
     row_products<T>(upper, b, __cuda_lane() / 4, c[0], c[1]);
     row_products<T>(lower, b, __cuda_lane() / 4, c[2], c[3]);
 }
 // Sixteen rows, and one word of K per lane: two registers of A, one of B.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_1(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c2, C c3) {
-    const u32 upper[1] = {as<u32>(a0)}, lower[1] = {as<u32>(a1)}, right[1] = {as<u32>(b)};
+    typedef typename word_of<T>::type word;
+    const word upper[1] = {as<word>(a0)}, lower[1] = {as<word>(a1)}, right[1] = {as<word>(b)};
     Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
     mma_16<T>(upper, lower, right, c);
     set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
@@ -116,24 +137,56 @@ __PTX void mma_16_1(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c
 // Two words: four registers of A (rows, rows + 8, and again), two of B.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_2(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1, C c2, C c3) {
-    const u32 upper[2] = {as<u32>(a0), as<u32>(a2)}, lower[2] = {as<u32>(a1), as<u32>(a3)}, right[2] = {as<u32>(b0), as<u32>(b1)};
+    typedef typename word_of<T>::type word;
+    const word upper[2] = {as<word>(a0), as<word>(a2)}, lower[2] = {as<word>(a1), as<word>(a3)}, right[2] = {as<word>(b0), as<word>(b1)};
     Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
     mma_16<T>(upper, lower, right, c);
     set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
 }
+// Four words: eight registers of A, four of B.
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_4(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, A a4, A a5, A a6, A a7, B b0, B b1, B b2, B b3, C c0, C c1, C c2, C c3) {
+    typedef typename word_of<T>::type word;
+    const word upper[4] = {as<word>(a0), as<word>(a2), as<word>(a4), as<word>(a6)}, lower[4] = {as<word>(a1), as<word>(a3), as<word>(a5), as<word>(a7)};
+    const word right[4] = {as<word>(b0), as<word>(b1), as<word>(b2), as<word>(b3)};
+    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
+    mma_16<T>(upper, lower, right, c);
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+}
+// Sums that are clamped. The products of one instruction fit by themselves.
+__PTX int clamped_sum(int products, int c) { return __builtin_elementwise_add_sat(products, c); }
+template <typename T, typename Acc, typename D, typename A, typename B, typename C> __PTX void mma_8_1_saturated(D &d0, D &d1, A a, B b, C c0, C c1) {
+    int d[2];
+    mma_8_1<T, Acc>(d[0], d[1], a, b, 0, 0);
+    set(d0, clamped_sum(d[0], as<int>(c0))), set(d1, clamped_sum(d[1], as<int>(c1)));
+}
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_1_saturated(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c2, C c3) {
+    int d[4];
+    mma_16_1<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, b, 0, 0, 0, 0);
+    set(d0, clamped_sum(d[0], as<int>(c0))), set(d1, clamped_sum(d[1], as<int>(c1)));
+    set(d2, clamped_sum(d[2], as<int>(c2))), set(d3, clamped_sum(d[3], as<int>(c3)));
+}
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
+__PTX void mma_16_2_saturated(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1, C c2, C c3) {
+    int d[4];
+    mma_16_2<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, 0, 0, 0, 0);
+    set(d0, clamped_sum(d[0], as<int>(c0))), set(d1, clamped_sum(d[1], as<int>(c1)));
+    set(d2, clamped_sum(d[2], as<int>(c2))), set(d3, clamped_sum(d[3], as<int>(c3)));
+}
 // With f16 results: two in a register.
-template <typename T, typename D, typename A, typename B, typename C>
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_1_f16(D &d0, D &d1, A a0, A a1, B b, C c0, C c1) {
     const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
     float d[4];
-    mma_16_1<T, float>(d[0], d[1], d[2], d[3], a0, a1, b, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    mma_16_1<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, b, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
     set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
 }
-template <typename T, typename D, typename A, typename B, typename C>
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1) {
     const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
     float d[4];
-    mma_16_2<T, float>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    mma_16_2<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
     set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
 }
 #undef __PTX

@@ -5,9 +5,9 @@
 //! contains no build tool.
 //!
 //! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and reports what is missing.
-//! * [`nvcc`] finds NVIDIA's compiler.
+//! * [`nvcc`] finds NVIDIA's compiler and knows its options.
 //! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
-//!   inline PTX into C++.
+//!   inline PTX into C++, and [`launches`] makes launches readable for clang.
 //! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
 //!   count what they do.
 //! * [`reads`] records which files a compilation depends on; [`cache`] finds earlier results by them.
@@ -40,6 +40,7 @@ mod error;
 pub mod facts;
 pub mod files;
 mod ir;
+pub mod launches;
 #[cfg(test)]
 mod layers;
 pub mod limits;

@@ -1,4 +1,7 @@
-//! Finds nvcc, NVIDIA's compiler.
+//! Finds nvcc, NVIDIA's compiler, and knows its [options] and [response files](response).
+
+pub mod options;
+pub mod response;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +18,10 @@ const SYSTEM: &[&str] = &["/usr/local/cuda", "/opt/cuda"];
 pub const PREFIXES: &str = "toolchain/cuda";
 /// The option of set-up that installs one.
 pub const SETUP_OPTION: &str = "--cuda";
+
+/// The beginning of a line in the answer to `--version` of this project's own nvcc, which compiles for AMD GPUs
+/// and is not searched for.
+pub const OWN: &str = "This is ferrocm's nvcc";
 
 /// NVIDIA's compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +156,9 @@ fn probe(path: &Path) -> Result<Nvcc, String> {
     if !text.contains("Cuda compilation tools, release ") {
         return Err(format!("it is not nvcc: `{said}`"));
     }
+    if text.lines().any(|line| line.starts_with(OWN)) {
+        return Err("it is ferrocm's, which compiles for AMD GPUs".to_owned());
+    }
     Ok(Nvcc { path: path.to_owned(), version_text: text })
 }
 
@@ -247,13 +257,16 @@ mod tests {
         let [broken, other, good] = ["broken", "other", "good"].map(|name| folder.path().join(name));
         script(&broken, "echo no libraries >&2; exit 127");
         script(&other, "echo hello");
+        let own = folder.path().join("own");
+        script(&own, &format!("{VERSION}; echo \"{OWN} 0.1.0\""));
         script(&good, VERSION);
-        let mut search = Search { path: vec![broken, other, good.clone()], ..nowhere() };
+        let mut search = Search { path: vec![broken, other, own, good.clone()], ..nowhere() };
         let found = search.find(None).unwrap();
         assert_eq!((found.path.parent(), found.version()), (Some(&*good), "13.0, V13.0.88"));
         search.path.pop();
         let error = search.find(None).unwrap_err().to_string();
         assert!(error.contains("it fails (exit status: 127): no libraries"), "{error}");
         assert!(error.contains("it is not nvcc: `hello`"), "{error}");
+        assert!(error.contains("it is ferrocm's, which"), "{error}");
     }
 }

@@ -1,10 +1,10 @@
-//! Files that clang reads in a rewritten form: those with inline PTX.
+//! Files that clang reads in a rewritten form: those with inline PTX, or with spaces in a launch's brackets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, cuda, ptx};
+use crate::{Error, cuda, launches, ptx};
 
 /// The folders in which a quoted or bracketed name is looked up, after that of the including file.
 fn include_folders<'a>(
@@ -45,8 +45,8 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, if [`ptx::rewrite`] changes them. Unreadable files are left
-/// for clang to report.
+/// The source and the headers that it reaches, if [`ptx::rewrite_with`], with the macros of all, or
+/// [`launches::rewrite`] changes them. Unreadable files are left for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -67,16 +67,26 @@ pub fn rewritten<'a>(
             let place = places.map(|folder| folder.join(name)).find(|path| path.is_file());
             files.extend(place.map(|path| named(&path)).filter(|path| seen.insert(path.clone())));
         }
-        if let Some(known) = found.get_mut(&real) {
-            known.names.insert(file);
-        } else if let Some(text) = ptx::rewrite(&text) {
-            found.insert(real, Rewritten { names: BTreeSet::from([file]), text });
-        }
+        let text = text.into_owned();
+        found.entry(real).or_insert_with(|| Rewritten { names: BTreeSet::new(), text }).names.insert(file);
     }
-    found.into_values().collect()
+    let has_statements = found.values().any(|file| file.text.contains("asm"));
+    let texts = found.values().filter(|_| has_statements).map(|file| file.text.as_str());
+    let definitions = ptx::Definitions::of(texts);
+    let rewritten = |file: Rewritten| {
+        let text = rewrite(&file.text, &definitions)?;
+        Some(Rewritten { text, ..file })
+    };
+    found.into_values().filter_map(rewritten).collect()
 }
 
-/// Writes the replacements of files with inline PTX to a folder; returns the options that make clang read
+/// A text with everything that clang does not read as nvcc does.
+fn rewrite(text: &str, definitions: &ptx::Definitions) -> Option<String> {
+    let launches = launches::rewrite(text);
+    ptx::rewrite_with(launches.as_deref().unwrap_or(text), definitions).or(launches)
+}
+
+/// Writes the replacements of files to a folder; returns the options that make clang read
 /// them.
 ///
 /// # Errors

@@ -4,279 +4,209 @@
 //! [`rewrite`] replaces each statement whose instructions it knows by calls of the functions in
 //! `ferrocm_ptx.h`, on the same lines. A PTX instruction without an equivalent becomes an error that the
 //! compiler reports at that line, if the code is compiled for the device and not removed as dead code, so
-//! guards keep their meaning. Everything else is unchanged: `asm` statements for AMD's or the host's
-//! instructions, and those whose text comes from a macro.
+//! guards keep their meaning. Everything else is unchanged, such as `asm` statements for AMD's or the host's
+//! instructions.
+//!
+//! Macros may give the constraints of operands, which the compiler then replaces. Those that give the text of
+//! a statement, or its operands, are [replaced here](Definitions), because the text decides about the code. A
+//! statement in which the preprocessor chooses (`#if` … `#else` … `#endif`) becomes one for each choice.
 
+mod convert;
 mod instruction;
+mod macros;
+mod matrix;
+mod memory;
+mod statement;
+mod table;
 mod template;
-
-use std::fmt::Write as _;
+mod video;
 
 use cpp_lexer::{Kind, Token, tokens};
 
-/// A source or header with its inline PTX as C++, if it has any. Lines keep their numbers.
+pub use macros::Definitions;
+use macros::text_of;
+use statement::{Statement, is_asm};
+
+/// A source or header with its inline PTX as C++, if it has any. Lines keep their numbers. Its macros are its
+/// own.
 #[must_use]
 pub fn rewrite(source: &str) -> Option<String> {
-    if !source.contains("asm") {
-        return None;
-    }
-    let bytes = source.as_bytes();
-    let tokens = tokens(bytes);
-    let mut out = String::new();
-    let mut copied = 0;
-    let mut at = 0;
-    let mut directive = false;
-    while at < tokens.len() {
-        match tokens[at].kind {
-            Kind::Hash => directive = true,
-            Kind::End => directive = false,
-            Kind::Word if is_asm(tokens[at].text(bytes)) => {
-                let Some((statement, end)) = Statement::parse(source, &tokens, at) else {
-                    at += 1;
-                    continue;
-                };
-                if statement.nested {
-                    at = end;
-                } else if let Some(code) = statement.code() {
-                    let range = tokens[at].start..tokens[end].end;
-                    out.push_str(&source[copied..range.start]);
-                    out.push_str(&code);
-                    let lines = source[range.clone()].matches('\n').count();
-                    out.push_str(&if directive { "\\\n" } else { "\n" }.repeat(lines));
-                    copied = range.end;
-                    at = end;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    if copied == 0 {
-        return None;
-    }
-    out.push_str(&source[copied..]);
-    Some(out)
+    rewrite_with(source, &Definitions::default())
 }
 
-/// Whether a word begins an `asm` statement.
-fn is_asm(word: &[u8]) -> bool {
-    matches!(word, b"asm" | b"__asm__" | b"__asm")
+/// The same for a file that uses macros of others.
+#[must_use]
+pub fn rewrite_with(source: &str, definitions: &Definitions) -> Option<String> {
+    Rewriter::default().rewrite(source, definitions, DEPTH)
 }
 
-/// An operand of an `asm` statement.
-struct Operand {
-    constraint: String,
-    expression: String,
+/// How deep macros with statements may be nested, and how many of their uses a file may have.
+const DEPTH: usize = 16;
+const UNFOLDED: usize = 20_000;
+
+#[derive(Default)]
+struct Rewriter {
+    unfolded: usize,
 }
 
-/// An `asm` statement.
-struct Statement {
-    template: String,
-    /// It must not be reordered with others.
-    ordered: bool,
-    /// There are `asm` statements among the operands. The whole statement is unchanged, because the inner
-    /// ones could be rewritten twice.
-    nested: bool,
-    outputs: Vec<Operand>,
-    inputs: Vec<Operand>,
-}
-
-/// Iterates over tokens, skipping space.
-struct Reader<'a> {
-    source: &'a str,
-    tokens: &'a [Token],
-    at: usize,
-    /// An operand contains an `asm` keyword.
-    nested: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn skip(&mut self) -> Option<&'a Token> {
-        while self.tokens.get(self.at)?.is_trivia() {
-            self.at += 1;
-        }
-        self.tokens.get(self.at)
-    }
-
-    fn peek(&mut self) -> Option<&'a str> {
-        let token = self.skip()?;
-        self.source.get(token.start..token.end)
-    }
-
-    fn take(&mut self, text: &str) -> bool {
-        let found = self.peek() == Some(text);
-        self.at += usize::from(found);
-        found
-    }
-
-    /// Adjacent string literals, joined. `None` if one is not plain.
-    fn strings(&mut self) -> Option<String> {
-        let mut all = String::new();
-        let mut any = false;
-        while let Some(token) = self.skip() {
-            let text = self.source.get(token.start..token.end)?;
-            match token.kind {
-                Kind::String => all.push_str(&unescaped(text.strip_prefix('"')?.strip_suffix('"')?)?),
-                Kind::RawString => {
-                    let body = text.strip_prefix("R\"")?;
-                    let open = body.find('(')?;
-                    all.push_str(body.get(open + 1..body.len().checked_sub(open + 2)?)?);
-                }
-                _ => break,
-            }
-            any = true;
-            self.at += 1;
-        }
-        any.then_some(all)
-    }
-
-    /// The text in parentheses, on one line and without comments. `None` if it contains a directive or a
-    /// multi-line string.
-    fn parenthesised(&mut self) -> Option<String> {
-        if !self.take("(") {
+impl Rewriter {
+    fn rewrite(&mut self, source: &str, definitions: &Definitions, depth: usize) -> Option<String> {
+        if !source.contains("asm") && !definitions.may_unfold(source) {
             return None;
         }
-        let (mut depth, mut text) = (1, String::new());
-        loop {
-            let token = self.skip()?;
-            let word = self.source.get(token.start..token.end)?;
-            if token.kind == Kind::Hash || word.contains('\n') {
-                return None;
-            }
-            self.nested |= token.kind == Kind::Word && is_asm(word.as_bytes());
-            self.at += 1;
-            match word {
-                "(" => depth += 1,
-                ")" => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(text);
-            }
-            if !text.is_empty() && self.tokens[self.at - 2].is_trivia() {
-                text.push(' ');
-            }
-            text.push_str(word);
-        }
-    }
-
-    fn operands(&mut self) -> Option<Vec<Operand>> {
-        let mut operands = Vec::new();
-        while self.skip()?.kind == Kind::String {
-            let constraint = self.strings()?;
-            let expression = self.parenthesised()?;
-            operands.push(Operand { constraint, expression });
-            if !self.take(",") {
-                break;
-            }
-        }
-        Some(operands)
-    }
-}
-
-/// The characters of a string literal.
-fn unescaped(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next()? {
-            'n' | 'r' | '\n' => out.push('\n'),
-            't' => out.push(' '),
-            c @ ('"' | '\'' | '\\' | '%') => out.push(c),
-            _ => return None,
-        }
-    }
-    Some(out)
-}
-
-impl Statement {
-    /// The statement whose keyword is at a token, and its last token, the closing parenthesis.
-    fn parse(source: &str, tokens: &[Token], keyword: usize) -> Option<(Self, usize)> {
-        let mut reader = Reader { source, tokens, at: keyword + 1, nested: false };
-        let mut ordered = false;
-        while reader.take("volatile") || reader.take("__volatile__") || reader.take("__volatile") {
-            ordered = true;
-        }
-        if !reader.take("(") {
-            return None;
-        }
-        let template = reader.strings()?;
-        let mut lists = [Vec::new(), Vec::new()];
-        // `::` is one token, and an empty list.
-        let mut list = 0;
-        loop {
-            let colons = if reader.take("::") {
-                2
-            } else if reader.take(":") {
-                1
-            } else {
-                break;
-            };
-            list += colons;
-            match list {
-                1 | 2 => lists[list - 1] = reader.operands()?,
-                3 => {
-                    while let Some(token) = reader.skip() {
-                        if token.kind != Kind::String {
-                            break;
-                        }
-                        ordered |= reader.strings()? == "memory";
-                        reader.take(",");
+        let tokens = tokens(source.as_bytes());
+        let own = macros::names(source, &tokens);
+        let mut local = (!own.is_empty()).then(|| definitions.for_file(&own));
+        let mut out = String::new();
+        let mut copied = 0;
+        let mut at = 0;
+        let mut directive = false;
+        while at < tokens.len() {
+            match tokens[at].kind {
+                Kind::Hash => {
+                    directive = true;
+                    if let Some(local) = &mut local {
+                        local.directive(source, &tokens, at);
                     }
                 }
-                _ => return None,
+                Kind::End => directive = false,
+                Kind::Word => {
+                    let definitions = local.as_ref().unwrap_or(definitions);
+                    if let Some((code, end)) = self.word(source, &tokens, at, definitions, directive, depth) {
+                        if let Some(code) = code {
+                            let range = tokens[at].start..tokens[end].end;
+                            out.push_str(&source[copied..range.start]);
+                            out.push_str(&code);
+                            // The lines that the code does not have itself.
+                            let lines = source[range.clone()].matches('\n').count();
+                            let lines = lines.saturating_sub(code.matches('\n').count());
+                            out.push_str(&if directive { "\\\n" } else { "\n" }.repeat(lines));
+                            copied = range.end;
+                        }
+                        at = end;
+                    }
+                }
+                _ => {}
             }
+            at += 1;
         }
-        reader.skip()?;
-        let end = reader.at;
-        let [outputs, inputs] = lists;
-        let nested = reader.nested;
-        reader.take(")").then_some((Self { template, ordered, nested, outputs, inputs }, end))
+        if copied == 0 {
+            return None;
+        }
+        out.push_str(&source[copied..]);
+        Some(out)
     }
 
-    /// The statement in C++; `None` if it is not PTX or has operands of a kind that PTX lacks.
-    fn code(&self) -> Option<String> {
-        let body = template::translate(&self.template, self.outputs.len() + self.inputs.len())?;
-        let mut code = String::from("do { ");
-        // Writing to a String cannot fail.
-        if self.ordered {
-            code.push_str("__asm__ volatile(\"\" ::: \"memory\"); ");
-        }
-        for (i, operand) in self.outputs.iter().chain(&self.inputs).enumerate() {
-            let letter = operand.constraint.trim_start_matches(['=', '+', '&', '%']);
-            let read = i >= self.outputs.len() || operand.constraint.starts_with('+');
-            let kind = match letter {
-                "r" => "unsigned",
-                "l" => "unsigned long long",
-                "h" => "unsigned short",
-                "f" => "float",
-                "d" => "double",
-                "n" if read => {
-                    let _ = write!(code, "const auto __ptx{i} = ({}); ", operand.expression);
-                    continue;
-                }
-                _ => return None,
-            };
-            if read {
-                let _ = write!(code, "{kind} __ptx{i} = ::__cuda_ptx::as<{kind}>({}); ", operand.expression);
-            } else {
-                let _ = write!(code, "{kind} __ptx{i} = 0; ");
+    /// What a word and those after it become, if they do, and the last of them.
+    fn word(
+        &mut self,
+        source: &str,
+        tokens: &[Token],
+        at: usize,
+        definitions: &Definitions,
+        directive: bool,
+        depth: usize,
+    ) -> Option<(Option<String>, usize)> {
+        let word = text_of(source, &tokens[at])?;
+        if !is_asm(word.as_bytes()) {
+            if directive || depth == 0 || !definitions.unfolds(word) || self.unfolded >= UNFOLDED {
+                return None;
             }
+            self.unfolded += 1;
+            let (text, end) = definitions.unfolded(source, tokens, at)?;
+            return Some((Some(self.rewrite(&text, definitions, depth - 1)?), end));
         }
-        if body.contains("__ptx_none") {
-            code.push_str("::__cuda_ptx::sink __ptx_none; ");
+        match Statement::parse(source, tokens, at) {
+            Some((statement, end)) if statement.nested || statement.has_nested(definitions) => {
+                Some((None, end))
+            }
+            Some((statement, end)) if !directive && statement.needs_macros(definitions) => {
+                let text = definitions.expanded(&source[tokens[at].start..tokens[end].end])?;
+                let list = cpp_lexer::tokens(text.as_bytes());
+                let (statement, _) = Statement::parse(&text, &list, 0)?;
+                Some((Some(statement.code(definitions)?), end))
+            }
+            Some((statement, end)) => {
+                // What a macro's parameters make of a text is only known where the macro is used.
+                let none = Definitions::default();
+                Some((Some(statement.code(if directive { &none } else { definitions })?), end))
+            }
+            None if directive => None,
+            None => chosen(source, tokens, at, definitions),
         }
-        code.push_str(&body);
-        for (i, operand) in self.outputs.iter().enumerate() {
-            let _ = write!(code, "::__cuda_ptx::set({}, __ptx{i}); ", operand.expression);
-        }
-        code.push_str("} while (0)");
-        Some(code)
     }
+}
+
+/// A statement with a choice of the preprocessor inside: one for each branch.
+fn chosen(
+    source: &str,
+    tokens: &[Token],
+    at: usize,
+    definitions: &Definitions,
+) -> Option<(Option<String>, usize)> {
+    // The tokens of each branch, behind its directive; the first is what precedes the choice.
+    let mut branches: Vec<(String, String)> = Vec::new();
+    let (mut before, mut after) = (String::new(), String::new());
+    let (mut depth, mut opened, mut closed, mut otherwise) = (0_usize, false, false, false);
+    let mut i = at;
+    let end = loop {
+        let token = tokens.get(i)?;
+        let text = text_of(source, token)?;
+        if token.kind == Kind::Hash {
+            let last = (i..tokens.len()).find(|i| tokens[*i].kind == Kind::End)?;
+            let line = source.get(token.start..tokens[last].start)?;
+            if line.contains('\n') {
+                return None;
+            }
+            let keyword = tokens[i + 1..last].iter().find(|token| !token.is_trivia())?;
+            match text_of(source, keyword)? {
+                "if" | "ifdef" | "ifndef" if !opened => opened = true,
+                "elif" if opened && !closed && !otherwise => {}
+                "else" if opened && !closed && !otherwise => otherwise = true,
+                "endif" if opened && !closed => closed = true,
+                _ => return None,
+            }
+            if !closed {
+                branches.push((line.to_owned(), String::new()));
+            }
+            i = last + 1;
+            continue;
+        }
+        match text {
+            "(" => depth += 1,
+            ")" => depth = depth.checked_sub(1)?,
+            // No choice within a statement goes on behind these.
+            ";" | "{" | "}" => return None,
+            text if i > at && is_asm(text.as_bytes()) => return None,
+            _ => {}
+        }
+        let piece =
+            if closed { &mut after } else { branches.last_mut().map_or(&mut before, |(_, branch)| branch) };
+        piece.push_str(if token.is_trivia() { " " } else { text });
+        if text == ")" && depth == 0 {
+            break i;
+        }
+        i += 1;
+    };
+    if !closed {
+        return None;
+    }
+    if !otherwise {
+        branches.push(("#else".into(), String::new()));
+    }
+    let mut code = String::from("\n");
+    for (line, branch) in &branches {
+        let text = format!("{before}{branch}{after}");
+        let list = cpp_lexer::tokens(text.as_bytes());
+        let (statement, last) = Statement::parse(&text, &list, 0)?;
+        if last + 1 != list.len() || statement.nested {
+            return None;
+        }
+        code.push_str(&format!("{line}\n{}\n", statement.code(definitions)?));
+    }
+    code.push_str("#endif\n");
+    let lines = source[tokens[at].start..tokens[end].end].matches('\n').count();
+    (code.matches('\n').count() <= lines).then_some((Some(code), end))
 }
 
 #[cfg(test)]
@@ -305,7 +235,7 @@ mod tests {
     fn an_instruction_without_equivalent_is_an_error_where_it_is() {
         let out = rewrite("\nasm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");").unwrap();
         assert!(
-            out.contains("error(\"inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs\")"),
+            out.contains("error(\"inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs: "),
             "{out}"
         );
     }
@@ -316,7 +246,10 @@ mod tests {
             "asm volatile(\"v_cvt_f16_f32 %0, %1;\" : \"=v\"(a) : \"v\"(b));",
             "asm(\"\" ::: \"memory\");",
             "asm(\"cpuid\" : \"=a\"(a));",
+            "asm(\"\" : \"+v\"(a));",
             "asm(NAME \".x %0;\" : \"=r\"(a));",
+            "asm(NAME : \"=r\"(a));",
+            "#define F(op) asm(#op \" %0, %0, 1;\" : \"+r\"(a))\n",
             "asm(\"add.u32 %0, %1\" : \"=x\"(a) : \"r\"(b));",
             "asm(\"add.u32 %0, %0, 1;\" : \"+r\"([&] { asm(\"exit;\"); return a; }()));",
             "asm(\"add.u32 %0, %0, 1;\" : \"+r\"(a[R\"(\n)\"[0]]));",
@@ -328,5 +261,48 @@ mod tests {
         ] {
             assert_eq!(rewrite(source), None, "{source}");
         }
+    }
+
+    #[test]
+    fn macros_give_constraints_texts_and_statements() {
+        let out = rewrite("asm(\"mov.b64 %0, %1;\" : \"=\" REG(a) : PTR(p));").unwrap();
+        assert!(out.contains("register_for<::__cuda_ptx::last(\"\" PTR)> __ptx1"), "{out}");
+        assert!(out.contains("is_read(\"\" \"=\" REG)"), "{out}");
+        for (source, expected) in [
+            (
+                "#define OP \"add.u32\"\nasm(OP \" %0, %0, 1;\" : \"+r\"(a));",
+                "add<unsigned>(__ptx0, __ptx0, 1)",
+            ),
+            (
+                "#define F(op, x) \\\n asm(#op \".u32 %0, %0, 1;\" \\\n : \"+r\"(x))\nF(sub,\n b);",
+                "sub<unsigned>(__ptx0, __ptx0, 1); ::__cuda_ptx::set(b",
+            ),
+            (
+                "#define G(s, x) asm(s : \"+r\"(x))\n#define F(x) G(\"not.b32 %0, %0;\", x)\nF(b[1]);",
+                "bnot<unsigned>(__ptx0, __ptx0); ::__cuda_ptx::set(b[1]",
+            ),
+            ("#define IN(x) \"r\"(x)\nasm(\"mov.u32 %0, %1;\" : \"=r\"(a) : IN(b));", "as<unsigned>(b)"),
+            ("asm(\"mov.u32 %0, %[from];\" : \"=r\"(a) : [from] \"r\"(b));", "(__ptx0, __ptx1)"),
+        ] {
+            let out = rewrite(source).unwrap_or_else(|| panic!("{source}"));
+            assert!(out.contains(expected), "{out}");
+            assert_eq!(out.lines().count(), source.lines().count(), "{out}");
+            assert_eq!(rewrite(&out), None, "{out}");
+        }
+        let others = Definitions::of(["#define F(op) asm(#op \".u32 %0, %0, 1;\" : \"+r\"(x))\n"]);
+        let out = rewrite_with("void f() { F(add); }", &others).unwrap();
+        assert!(out.contains("add<unsigned>"), "{out}");
+    }
+
+    #[test]
+    fn a_choice_of_the_preprocessor_stays_one() {
+        let source = "asm volatile(\"{ .reg .pred p;\\n\"\n \"setp.ne.b32 p, %1, 0;\\n\"\n#if defined(L2)\n                       \"@p ld.global.L2::128B.u32 %0, [%2];\\n\"\n#else\n \"@p ld.global.u32 %0, [%2];\\n\"\n#endif\n                       \"}\" : \"=r\"(a) : \"r\"(b), \"l\"(c));\nint d;\n";
+        let out = rewrite(source).unwrap();
+        assert_eq!(out.matches("::__cuda_ptx::ld<unsigned>").count(), 2, "{out}");
+        assert!(out.contains("\n#if defined(L2)\ndo {") && out.contains("\n#else\ndo {"), "{out}");
+        assert_eq!(
+            out.lines().position(|line| line == "int d;"),
+            source.lines().position(|line| line == "int d;")
+        );
     }
 }

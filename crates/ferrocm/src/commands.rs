@@ -8,6 +8,7 @@ pub(crate) mod hipcc;
 pub(crate) mod hipify;
 #[cfg(feature = "models")]
 pub(crate) mod language_models;
+pub(crate) mod nvcc;
 pub(crate) mod patch;
 pub(crate) mod replay;
 pub(crate) mod rocm;

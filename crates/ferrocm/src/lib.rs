@@ -9,6 +9,7 @@ mod commands;
 mod output;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -20,7 +21,7 @@ use llm_server::command;
 #[cfg(feature = "models")]
 use crate::commands::language_models::Models;
 use crate::commands::{
-    bench, devices, doctor, documents, hipcc, hipify, patch, replay, rocm, run, setup as set_up,
+    bench, devices, doctor, documents, hipcc, hipify, nvcc, patch, replay, rocm, run, setup as set_up,
 };
 
 /// This program's name in messages.
@@ -46,6 +47,7 @@ Examples:
   ferrocm run ./saxpy         run a HIP program, on a virtual GPU if there is no other
   ferrocm rocm -- ./saxpy     run it on AMD's own libraries, over a virtual GPU
   ferrocm hipcc a.hip -o a    compile and link a HIP program
+  ferrocm nvcc a.cu -o a      compile and link a CUDA program
   ferrocm hipify --check src  report what in CUDA sources does not translate to HIP
   ferrocm patch --checkout DIR engine
                               make a Rust program that uses CUDA run on AMD GPUs
@@ -68,6 +70,8 @@ enum Command {
     // Its options are clang's; `main` handles them before clap.
     Hipcc(hipcc::Arguments),
     Hipconfig(hipcc::ConfigArguments),
+    // Its options are nvcc's; `main` handles them before clap.
+    Nvcc(nvcc::Arguments),
     Hipify(Box<hipify::Arguments>),
     Patch(patch::Arguments),
     Replay(replay::Arguments),
@@ -98,6 +102,15 @@ pub fn main() -> ExitCode {
     {
         return exit(hipcc::run(arguments));
     }
+    // A link to this program with the name nvcc is nvcc.
+    if std::env::args_os().next().is_some_and(|name| Path::new(&name).file_name() == Some("nvcc".as_ref())) {
+        return exit(nvcc::run(&given));
+    }
+    if let [name, arguments @ ..] = given.as_slice()
+        && name == "nvcc"
+    {
+        return exit(nvcc::run(arguments));
+    }
     let cli = match parse(&given) {
         Ok(cli) => cli,
         Err(error) => {
@@ -116,6 +129,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(status);
         }
         Command::Hipcc(arguments) => return exit(hipcc::run(&arguments.arguments)),
+        Command::Nvcc(arguments) => return exit(nvcc::run(&arguments.arguments)),
         Command::Hipconfig(arguments) => hipcc::config(&arguments),
         Command::Rocm(arguments) => rocm::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),

@@ -37,6 +37,7 @@ fn ferrocm(arguments: &[&str]) -> Command {
         "FERROCM_CLANG",
         "FERROCM_HIP_PATH",
         "FERROCM_SETUP",
+        "FERROCM_REPLAY_FOLDERS",
         "ROCM_PATH",
         "HIP_PATH",
     ] {
@@ -93,6 +94,7 @@ fn help_shows_examples_of_every_command() {
         "hipcc",
         "hipconfig",
         "hipify",
+        "nvcc",
         "patch",
         "replay",
         "bench",

@@ -63,3 +63,5 @@ extern "C" __global__ void hal_patch(u32 *packet, u8 *arguments, const u32 *coun
 }
 
 extern "C" __global__ void hal_time(u64 *to) { *to = wall_clock64(); }
+
+#include "schedule.cuh"

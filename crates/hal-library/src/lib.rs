@@ -1,4 +1,5 @@
-//! The device library of [`hal`]: kernels for copies, fills, updates, indirect dispatches and time stamps.
+//! The device library of [`hal`]: kernels for copies, fills, updates, indirect dispatches and time stamps,
+//! and the device's scheduler.
 //!
 //! It is embedded for the targets of the build (`FERROCM_TARGETS`). A device of another target does not open
 //! with it, and the error lists what is here.

@@ -17,9 +17,11 @@ use hsa::raw::{Dispatch, Geometry};
 pub use self::arguments::Arg;
 use crate::block::{Block, Draft, Submission, put};
 use crate::context::Context;
+use crate::core::Core;
 use crate::error::{Error, Result, check_range};
 use crate::executable::{Executable, Kernel};
 use crate::memory::Buffer;
+use crate::memory::mirror::Space;
 use crate::memory::pool::Piece;
 use crate::profile::Described;
 use crate::replay::contents::{ArgOf, Command, KernelOf};
@@ -304,7 +306,7 @@ impl Recorder {
             let pool = &self.context.members[self.member].arguments;
             let piece = pool.take(block.arguments() as u64)?;
             // SAFETY: the host can write the piece, and nothing else uses it.
-            block.place(unsafe { &mut *bytes_of(&piece) });
+            block.place(unsafe { &mut *bytes_of(piece.address, piece.size) });
             fixed = Some(piece);
         }
         let described = std::mem::take(&mut self.list.described);
@@ -326,8 +328,8 @@ impl Recorder {
 }
 
 /// Memory for arguments.
-fn bytes_of(piece: &Piece) -> *mut [u8] {
-    std::ptr::slice_from_raw_parts_mut(piece.address as *mut u8, piece.size as usize)
+fn bytes_of(address: u64, size: u64) -> *mut [u8] {
+    std::ptr::slice_from_raw_parts_mut(address as *mut u8, size as usize)
 }
 
 fn check_grid(kernel: &Kernel, grid: &Grid) -> Result<()> {
@@ -379,7 +381,7 @@ impl Recorded {
 pub(crate) struct Prepared {
     pub(crate) recorded: Arc<Recorded>,
     /// Its own arguments.
-    arguments: Option<Piece>,
+    arguments: Option<Space>,
     bound: Vec<(Buffer, u64)>,
 }
 
@@ -394,8 +396,9 @@ impl CommandBuffer {
         self.recorded.block.packets().len()
     }
 
-    /// Checks a binding table, and takes the arguments of a submission.
-    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)]) -> Result<Prepared> {
+    /// Checks a binding table, and takes the arguments of a submission: from the ring of the queue that runs it
+    /// now, or from the pool, where it may wait without holding others up.
+    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)], now: Option<&Core>) -> Result<Prepared> {
         let recorded = &self.recorded;
         let bad = |slot, problem: String| Err(Error::Binding { slot, problem });
         for (slot, wanted) in recorded.list.bindings.iter().enumerate().filter(|(_, wanted)| wanted.is_used) {
@@ -413,8 +416,13 @@ impl CommandBuffer {
         }
         let mut arguments = None;
         if recorded.block.arguments() != 0 {
-            let pool = &recorded.context.members[recorded.member].arguments;
-            arguments = Some(pool.take(recorded.block.arguments() as u64)?);
+            let (context, size) = (&recorded.context, recorded.block.arguments() as u64);
+            arguments = Some(match now {
+                Some(core) => {
+                    core.arguments.take(context, recorded.member, size, || core.release_finished())?
+                }
+                None => context.members[recorded.member].arguments.take(size)?.into(),
+            });
         }
         Ok(Prepared { recorded: recorded.clone(), arguments, bound: bindings.to_vec() })
     }
@@ -429,7 +437,7 @@ impl Prepared {
         let block = &self.recorded.block;
         let Some(arguments) = &self.arguments else { return block.submission(0..block.packets().len()) };
         // SAFETY: the host can write the piece, which nothing else uses, as this is called once.
-        let memory = unsafe { &mut *bytes_of(arguments) };
+        let memory = unsafe { &mut *bytes_of(arguments.address, arguments.size) };
         block.submission_with(memory, |memory| {
             for fix in &self.recorded.list.fixes {
                 let (buffer, offset) = &self.bound[fix.slot];

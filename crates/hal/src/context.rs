@@ -85,12 +85,12 @@ impl Context {
             });
         }
         let cpu = nearest(device.members[0])?;
-        let host = Pool::new("host", cpu.fine_pool()?, agents, options.block, 0);
+        let host = Pool::new("host", cpu.fine_pool()?, agents, options.block, options.host_limit);
         // SAFETY: the runtime is initialised as long as this object exists, and signals and queues are this
         // crate's own.
         let calls = unsafe { Calls::new(runtime.table()) };
         let log = options.capture.then(|| Log::new(members[0].target.to_string(), members.len()));
-        let profiler = (options.profile != 0).then(|| Profiler::new(calls, options.profile));
+        let profiler = (options.profile != 0).then(|| Profiler::new(calls, &options));
         Ok(Arc::new(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             calls,

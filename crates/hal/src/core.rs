@@ -18,7 +18,9 @@ use hsa_sys::*;
 use crate::block::Submission;
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
+use crate::memory::mirror::Arguments;
 use crate::profile::{Described, Watch};
+use crate::scheduler::Dependants;
 use crate::semaphore::Shared;
 
 /// Above this number of submissions in flight, resources of finished ones are released.
@@ -41,6 +43,14 @@ pub(crate) struct Core {
     awaited_by: Mutex<Vec<Awaiting>>,
     /// Semaphores that this queue will signal.
     promised: Mutex<Vec<Weak<Shared>>>,
+    /// Where its submissions have their arguments.
+    pub(crate) arguments: Arguments,
+    /// Its slots.
+    pub(crate) capacity: u64,
+    /// What stays as long as the queue.
+    for_ever: Mutex<Vec<Kept>>,
+    /// What ends with it besides.
+    pub(crate) dependants: Dependants,
     /// Its part in the profile, if there is one.
     watch: Option<Watch>,
     /// Ends the runtime after everything else.
@@ -144,6 +154,7 @@ impl Core {
             return Err(Error::Status { operation: "hsa_queue_create", status });
         };
         let core = Arc::new(Self {
+            capacity: ring.capacity(),
             number,
             calls,
             queue,
@@ -154,14 +165,18 @@ impl Core {
             failure: OnceLock::new(),
             awaited_by: Mutex::default(),
             promised: Mutex::default(),
+            arguments: Arguments::default(),
+            for_ever: Mutex::default(),
+            dependants: Dependants::default(),
             watch: watch(number),
             runtime,
         });
         // SAFETY: the link was just made.
         let _ = unsafe { &*link }.0.set(Arc::downgrade(&core));
-        if core.watch.is_some() {
+        if let Some(watch) = &core.watch {
             // SAFETY: the queue is live. If it is refused, the profile has no times, which it says.
             let _ = unsafe { (calls.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+            watch.begin(queue);
         }
         Ok(core)
     }
@@ -169,6 +184,27 @@ impl Core {
     /// The number of the queue, unique in the process.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// HSA's queue, which lives as long as this object.
+    pub(crate) fn raw(&self) -> *mut hsa_queue_t {
+        self.queue
+    }
+
+    /// Keeps something as long as the queue.
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.for_ever.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+
+    /// Writes the first packets, after which somebody else writes to the queue.
+    ///
+    /// # Safety
+    /// Everything that the packets name is valid as long as the queue.
+    pub(crate) unsafe fn begin(&self, packets: &[hsa::raw::Packet]) {
+        let ring = &mut self.writer().ring;
+        let first = ring.reserve(packets.len() as u64);
+        // SAFETY: the slots are reserved, and the queue is empty; the caller vouches for the packets.
+        unsafe { ring.write(first, packets) };
     }
 
     /// The failure, if the queue has stopped.
@@ -245,14 +281,12 @@ impl Core {
         }
         submission.complete(self.epoch().raw());
         span.record("submission", fence).record("packets", submission.count());
-        if let Some((watch, running)) = running {
-            watch.submitted(running);
-        }
         // If the queue stops before all packets are written, it may still use what the others name.
         writer.fences = fence;
         writer.kept.push_back((fence, kept));
         // SAFETY: the caller vouches for what the packets name; the lock is held until all are written.
         let mut writing = unsafe { submission.begin(&mut writer.ring) };
+        let is_due = running.is_some_and(|(watch, running)| watch.submitted(running, writing.first()));
         while !writing.advance(&mut writer.ring) {
             // A stopped queue takes no more packets: the slots stay empty for ever.
             if let Some(error) = self.failure() {
@@ -263,7 +297,7 @@ impl Core {
         let done = if writer.kept.len() > MANY { self.finished(&mut writer) } else { Vec::new() };
         drop(writer);
         // Without the lock, as releasing memory may take long.
-        if !done.is_empty() {
+        if is_due || !done.is_empty() {
             self.collect();
         }
         drop(done);
@@ -282,8 +316,8 @@ impl Core {
             // In this order: a queue that fails first records what it had completed.
             let completed = self.epoch().completed();
             match self.failure.get() {
-                Some((_, before)) => watch.collect(*before, true),
-                None => watch.collect(completed, false),
+                Some((_, before)) => watch.collect(self.queue, *before, true),
+                None => watch.collect(self.queue, completed, false),
             }
         }
     }
@@ -348,6 +382,7 @@ impl Core {
         for core in all() {
             let promised = std::mem::take(&mut *core.promised.lock().unwrap_or_else(PoisonError::into_inner));
             Self::fail_promised(promised);
+            core.dependants.fail(&error);
         }
         // This may be HSA's own thread, which must not destroy a queue.
         others.into_iter().for_each(events::let_go);
@@ -399,6 +434,9 @@ impl Drop for Core {
                 watch.forget();
             }
             std::mem::forget(std::mem::take(&mut self.writer().kept));
+            std::mem::forget(std::mem::take(
+                &mut *self.for_ever.lock().unwrap_or_else(PoisonError::into_inner),
+            ));
             std::mem::forget(self.runtime.clone());
         }
     }
@@ -408,6 +446,11 @@ impl Point {
     /// Its queue.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    /// The signal that is less than a value once it is reached, and not negative as long as its queue lives.
+    pub(crate) fn signal(&self) -> (hsa_signal_t, i64) {
+        (self.core.epoch().raw(), ProgressSignal::<Codes>::value_after(self.fence))
     }
 
     /// Whether it is reached.

@@ -13,6 +13,7 @@ use crate::memory::{Buffer, MemoryKind, Statistics};
 use crate::profile::Profile;
 use crate::queue::Queue;
 use crate::replay::Replay;
+use crate::scheduler::{Scheduler, Scheduling};
 use crate::spans::within;
 use crate::worker::{Job, Worker};
 
@@ -40,6 +41,8 @@ struct Inner {
     /// Loaded code.
     executables: Mutex<Vec<(CodeObjects, Executable)>>,
     library: Option<Executable>,
+    /// One for each GPU, or none.
+    schedulers: Vec<Arc<Scheduler>>,
     /// Runs host calls.
     host: Worker,
     /// Reads and writes files, which host calls may wait for.
@@ -50,6 +53,12 @@ struct Inner {
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.context)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.schedulers.iter().for_each(Scheduler::close);
     }
 }
 
@@ -65,6 +74,12 @@ impl Device {
             }
             None => None,
         };
+        let schedulers = match context.options.scheduler as u64 {
+            0 => Vec::new(),
+            capacity => (0..context.members.len())
+                .map(|member| Scheduler::new(&context, member, capacity, library.as_ref()))
+                .collect::<Result<_>>()?,
+        };
         let queues = (0..context.members.len() * context.options.queues).map(|_| OnceLock::new()).collect();
         Ok(Self {
             inner: Arc::new(Inner {
@@ -73,6 +88,7 @@ impl Device {
                 making: Mutex::default(),
                 executables: Mutex::default(),
                 library,
+                schedulers,
                 host: Worker::new("hal host calls"),
                 files: Worker::new("hal files"),
                 next: std::sync::atomic::AtomicUsize::new(0),
@@ -279,6 +295,23 @@ impl Device {
         for core in self.inner.queues.iter().filter_map(OnceLock::get) {
             core.release_finished();
         }
+        self.inner.schedulers.iter().for_each(|scheduler| scheduler.trim());
+    }
+
+    /// What has become of submissions that waited for values that nobody had promised; `None` if the device was
+    /// opened without [`Options::scheduler`](crate::Options::scheduler).
+    #[must_use]
+    pub fn scheduling(&self) -> Option<Scheduling> {
+        let counts = self.inner.schedulers.iter().map(|scheduler| scheduler.counts());
+        counts.reduce(|sum, next| Scheduling {
+            scheduled: sum.scheduled + next.scheduled,
+            kept: sum.kept + next.kept,
+        })
+    }
+
+    /// The scheduler of a GPU, if there is one.
+    pub(crate) fn scheduler(&self, member: usize) -> Option<&Arc<Scheduler>> {
+        self.inner.schedulers.get(member)
     }
 
     /// Takes what has ended since the last call, with the times that HSA has for it; `None` if the device was

@@ -7,7 +7,7 @@ use hsa_sys::{LoadError, Table};
 
 use crate::context::Context;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Calls, Result};
 use crate::options::Options;
 use crate::spans::within;
 use crate::topology::{LogicalDevice, Selection, Topology};
@@ -78,6 +78,19 @@ impl Driver {
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// The GPU whose memory has an address, as a number of the topology; `None` if this HSA implementation
+    /// has no allocation there, or if it is the host's. It tells the device of memory that others have
+    /// allocated, such as HIP.
+    ///
+    /// # Errors
+    /// HSA's error.
+    pub fn gpu_at(&self, address: u64) -> Result<Option<usize>> {
+        // SAFETY: the runtime is initialised as long as this object exists, and the call is over before.
+        let calls = unsafe { Calls::new(self.runtime.table()) };
+        let owner = calls.owner_of(address as usize)?;
+        Ok(owner.and_then(|owner| self.topology.gpus.iter().position(|gpu| gpu.agent == owner.handle)))
     }
 
     /// Opens the device that a selection names.

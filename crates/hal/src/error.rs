@@ -182,6 +182,9 @@ pub enum Error {
         /// The system's reason, or that the file ends there.
         reason: Arc<str>,
     },
+    /// The device cannot have a scheduler.
+    #[error("no scheduling on the device: {0}")]
+    Scheduler(Arc<str>),
     /// A run cannot be captured or replayed.
     #[error("{0}")]
     Replay(Arc<str>),

@@ -4,7 +4,8 @@
 //! * A [`Driver`] is an HSA implementation with its [`Topology`](topology::Topology): AMD's library, or the
 //!   virtual GPU. [`Driver::open`] opens one GPU, or several that work as one, as a [`Device`].
 //! * [`Queue`] operations wait for values of timeline [`Semaphore`]s and signal others. A value that
-//!   submitted work will signal is waited for on the device, by one packet or none; all others on the host.
+//!   submitted work will signal is waited for on the device, by one packet or none; all others on the host, or
+//!   with [`Options::scheduler`] on the device, too.
 //! * A [`CommandBuffer`] is recorded by [`Device::record`] and replayed any number of times.
 //! * [`Buffer`]s come from pools that divide blocks, or are memory of others. Queues read and write them from
 //!   and to [`File`]s.
@@ -49,6 +50,7 @@ mod options;
 mod profile;
 mod queue;
 mod replay;
+mod scheduler;
 mod semaphore;
 mod spans;
 pub mod topology;
@@ -60,9 +62,11 @@ pub use driver::Driver;
 pub use error::{Error, Result};
 pub use executable::{CodeObjects, Executable, Kernel};
 pub use file::{File, FileRange};
+pub use gpu_report::Counters;
 pub use memory::{Buffer, MemoryKind};
 pub use options::Options;
 pub use profile::{DispatchProfile, Profile, SubmissionProfile, Times};
 pub use queue::{Pending, Queue};
 pub use replay::{Difference, Replay};
+pub use scheduler::Scheduling;
 pub use semaphore::{Semaphore, Value};

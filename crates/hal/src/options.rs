@@ -13,15 +13,28 @@ pub struct Options {
     pub packets: u32,
     /// Bytes that a pool takes from HSA at once: 64 KiB to 16 GiB.
     pub block: u64,
-    /// Bytes of device memory that buffers may use together; 0 for no limit but the device's.
+    /// Bytes of each GPU's memory that buffers may use together: 4 KiB to 1 PiB, or 0 for no limit but the
+    /// device's.
     pub limit: u64,
+    /// The same for the host's memory, which buffers and transfers of files use.
+    pub host_limit: u64,
     /// Bytes of arguments that are taken from HSA at once: 64 KiB to 1 GiB.
     pub arguments: u64,
+    /// Bytes of the ring in which each queue has the arguments of submissions with bindings or indirect
+    /// dispatches: 64 KiB to 1 GiB, or 0 for none. They come from the pool of arguments if the ring has no
+    /// room, or if HSA does not map memory twice ([`Queue::ring`](crate::Queue::ring)).
+    pub ring: u64,
     /// Bytes of host memory through which a file goes to and from a GPU's memory: 4 KiB to 1 GiB.
     pub staging: u64,
     /// Submissions whose times [`Device::profile`](crate::Device::profile) has at most, up to 1,048,576; 0
     /// for no profile. Profiled work costs the host more: a signal for each kernel.
     pub profile: usize,
+    /// With [`profile`](Self::profile): unused completion signals that are kept for later kernels, up to
+    /// 1,048,576.
+    pub signals: usize,
+    /// With [`profile`](Self::profile): kernels also have counters, if the HSA implementation counts, as the
+    /// virtual GPU does. Counting makes them slower.
+    pub counters: bool,
     /// Keep what is needed to run everything again, for [`Device::capture`](crate::Device::capture). New
     /// buffers then begin with zeros.
     pub capture: bool,
@@ -29,7 +42,12 @@ pub struct Options {
     /// as its bytes. The file must be there when the run is replayed. Paths that are not UTF-8 are kept with
     /// the bytes.
     pub refer_to_files: bool,
-    /// The device library: kernels for copies, fills and indirect dispatches. The package
+    /// Submissions that the scheduler of each GPU has in its list at most, 1 to 4,096; 0 for no scheduler.
+    /// With one, work that waits for what nobody has promised is issued by a kernel of the device library.
+    /// There is no scheduler with [`profile`](Self::profile) or [`capture`](Self::capture), which need the
+    /// host's view of what is issued when.
+    pub scheduler: usize,
+    /// The device library: kernels for copies, fills and indirect dispatches, and the scheduler. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
 }
@@ -41,11 +59,16 @@ impl Default for Options {
             packets: 4096,
             block: 64 << 20,
             limit: 0,
+            host_limit: 0,
             arguments: 1 << 20,
+            ring: 256 << 10,
             staging: 4 << 20,
             profile: 0,
+            signals: 1024,
+            counters: false,
             capture: false,
             refer_to_files: false,
+            scheduler: 0,
             library: None,
         }
     }
@@ -76,8 +99,19 @@ impl Options {
             });
         }
         within("block", self.block, 64 << 10, 16 << 30)?;
+        for (name, limit) in [("limit", self.limit), ("host_limit", self.host_limit)] {
+            if limit != 0 {
+                within(name, limit, 4 << 10, 1 << 50)?;
+            }
+        }
         within("arguments", self.arguments, 64 << 10, 1 << 30)?;
+        if self.ring != 0 {
+            within("ring", self.ring, 64 << 10, 1 << 30)?;
+        }
         within("staging", self.staging, 4 << 10, 1 << 30)?;
-        within("profile", self.profile as u64, 0, 1 << 20)
+        within("profile", self.profile as u64, 0, 1 << 20)?;
+        within("signals", self.signals as u64, 0, 1 << 20)?;
+        let most = if self.profile != 0 || self.capture { 0 } else { 4096 };
+        within("scheduler", self.scheduler as u64, 0, most)
     }
 }

@@ -3,16 +3,20 @@
 //! In a profile, each kernel has a completion signal of its own, and each submission one more packet. HSA
 //! keeps with a signal when its packet ran.
 
-use std::collections::VecDeque;
+mod counters;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gpu_report::Counters;
 use hsa::raw::{ClockDifference, SCOPE_SYSTEM, SignalPool, barrier_packet, signal_end};
-use hsa_sys::{hsa_agent_t, hsa_signal_t};
+use hsa_sys::{COUNTED_DISPATCHES, hsa_agent_t, hsa_queue_t, hsa_signal_t};
 use timeline::{Lanes, Layer, Slice, Track, Value};
 
 use crate::block::Submission;
 use crate::error::{Calls, Result};
+use crate::options::Options;
 
 /// Tracks of a queue in a timeline for kernels that run at the same time.
 const LANES: usize = 16;
@@ -53,6 +57,9 @@ pub struct DispatchProfile {
     pub workgroup: [u32; 3],
     /// When it ran. `None` if it did not end.
     pub times: Option<Times>,
+    /// What it did, with [`Options::counters`](crate::Options::counters) on an HSA implementation that counts.
+    /// `None` also if it did not end, or if too many kernels ended at once.
+    pub counters: Option<Arc<Counters>>,
 }
 
 /// A beginning and an end, in nanoseconds of the host's monotonic clock.
@@ -81,16 +88,18 @@ pub(crate) struct Profiler {
     signals: SignalPool,
     /// The most submissions that are kept.
     most: usize,
+    has_counters: bool,
     profile: Mutex<(VecDeque<SubmissionProfile>, u64)>,
 }
 
 impl Profiler {
-    pub(crate) fn new(calls: Calls, most: usize) -> Arc<Self> {
+    pub(crate) fn new(calls: Calls, options: &Options) -> Arc<Self> {
         Arc::new(Self {
             calls,
             clock: ClockDifference::new(calls, timeline::now),
-            signals: SignalPool::new(),
-            most,
+            signals: SignalPool::keeping(options.signals),
+            most: options.profile,
+            has_counters: options.counters,
             profile: Mutex::default(),
         })
     }
@@ -156,6 +165,10 @@ pub(crate) struct Watch {
 #[derive(Default, Debug)]
 struct State {
     running: VecDeque<Running>,
+    /// Counters of kernels that have ended, by packet.
+    counted: BTreeMap<u64, Counters>,
+    /// Kernels that had not ended when counters were taken, and those that were submitted since.
+    uncounted: usize,
     /// Signals of packets that never ended, until the queue is destroyed.
     unfinished: Vec<Running>,
     lanes: Lanes<LANES>,
@@ -165,6 +178,8 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Running {
     number: u64,
+    /// The number of its first packet.
+    first: u64,
     /// The thread that wrote its packets, and when.
     from: (Option<Track>, u64),
     described: Arc<[Described]>,
@@ -202,25 +217,46 @@ impl Watch {
         let signals = described.iter().map(|_| self.profiler.signal()).collect::<Result<_>>()?;
         let end = self.profiler.signal()?;
         let from = (timeline::is_on().then(Track::host), timeline::now());
-        Ok(Running { number, from, described, signals, end })
+        Ok(Running { number, first: 0, from, described, signals, end })
     }
 
-    /// Remembers a submission. Its packets are written next, under the same lock of the queue.
-    pub(crate) fn submitted(&self, running: Running) {
-        self.state().running.push_back(running);
+    /// Has a new queue count, if counters are wanted.
+    pub(crate) fn begin(&self, queue: *const hsa_queue_t) {
+        if self.profiler.has_counters {
+            counters::switch_on(self.profiler.calls, queue);
+        }
+    }
+
+    /// Remembers a submission, whose packets are written next, under the same lock of the queue: the block's
+    /// from `first` on. Returns whether counters should be taken before they are lost.
+    pub(crate) fn submitted(&self, mut running: Running, first: u64) -> bool {
+        running.first = first;
+        let mut state = self.state();
+        state.uncounted += running.described.len();
+        state.running.push_back(running);
+        self.profiler.has_counters && state.uncounted >= COUNTED_DISPATCHES / 2
     }
 
     /// Takes over submissions that have ended, those up to a number. If the queue has stopped, no other one
     /// ever will.
-    pub(crate) fn collect(&self, completed: u64, has_stopped: bool) {
+    pub(crate) fn collect(&self, queue: *const hsa_queue_t, completed: u64, has_stopped: bool) {
         let mut state = self.state();
+        if self.profiler.has_counters {
+            let mut new = counters::take(self.profiler.calls, queue);
+            state.counted.append(&mut new);
+            let unfinished = state.running.iter().filter(|running| running.number > completed);
+            state.uncounted = unfinished.map(|running| running.described.len()).sum();
+        }
         while let Some(first) = state.running.front() {
             let has_ended = first.number <= completed;
             if !has_ended && !has_stopped {
                 return;
             }
             let Some(running) = state.running.pop_front() else { return };
-            let profile = self.profile_of(&running);
+            // Those before it were never asked for.
+            let mut counted = state.counted.split_off(&running.first);
+            let profile = self.profile_of(&running, &mut counted);
+            state.counted = counted;
             if timeline::is_on() {
                 self.show(&running, &profile, &mut state.lanes);
             }
@@ -248,7 +284,7 @@ impl Watch {
         Some(Times { start, end })
     }
 
-    fn profile_of(&self, running: &Running) -> SubmissionProfile {
+    fn profile_of(&self, running: &Running, counted: &mut BTreeMap<u64, Counters>) -> SubmissionProfile {
         let dispatches: Vec<DispatchProfile> = running
             .described
             .iter()
@@ -258,6 +294,7 @@ impl Watch {
                 grid: known.grid,
                 workgroup: known.workgroup,
                 times: self.times(signal),
+                counters: counted.remove(&(running.first + known.packet as u64)).map(Arc::new),
             })
             .collect();
         let end = self.times(&running.end);
@@ -314,11 +351,19 @@ impl Watch {
             let size = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join("x");
             let grid = dispatch.grid.map_or_else(|| "from memory".to_owned(), size);
             let workgroup = size(dispatch.workgroup);
-            let values = [
+            let mut values = vec![
                 ("work-items", Value::Text(&grid)),
                 ("workgroup size", Value::Text(&workgroup)),
                 ("submission", Value::Number(profile.number)),
             ];
+            if let Some(counters) = &dispatch.counters {
+                values.extend([
+                    ("waves", Value::Number(counters.waves)),
+                    ("instructions", Value::Number(counters.instructions.total())),
+                    ("bytes read from global memory", Value::Number(counters.global.read_bytes)),
+                    ("bytes written to global memory", Value::Number(counters.global.written_bytes)),
+                ]);
+            }
             let (track, category) = (self.track(Some(lane)), "kernel");
             let name = &gpu_report::demangle(&dispatch.kernel);
             timeline::slice(&Slice { track, category, name, start, end, values: &values });

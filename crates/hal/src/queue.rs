@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::block::Submission as Packets;
 use crate::command::{CommandBuffer, Place};
 use crate::context::Context;
-use crate::core::{Core, Point};
+use crate::core::{Core, Kept, Point};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::file::{FileRange, Transfer, Way};
 use crate::memory::import::Memory;
-use crate::memory::{Buffer, MemoryKind};
+use crate::memory::{Buffer, MemoryKind, RingStatistics};
 use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
 use crate::spans::within;
 
@@ -78,6 +78,16 @@ impl Queue {
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.core.failure()
+    }
+
+    /// What its ring of arguments has, if a submission has needed it. It is made when a command buffer with
+    /// bindings or indirect dispatches is first submitted; without [`Options::ring`](crate::Options::ring),
+    /// there is none.
+    ///
+    /// # Errors
+    /// Why HSA could not map the ring's memory. Arguments then come from the pool.
+    pub fn ring(&self) -> Result<Option<RingStatistics>> {
+        self.core.arguments.statistics()
     }
 
     /// Signals once everything that it waits for has come, and all earlier work of this queue is done.
@@ -258,7 +268,7 @@ impl Queue {
 
     /// Writes the packets of recorded commands.
     fn run(&self, commands: &CommandBuffer, bindings: &[(Buffer, u64)], points: &[Point]) -> Result<Point> {
-        let prepared = Arc::new(commands.prepare(bindings)?);
+        let prepared = Arc::new(commands.prepare(bindings, Some(&self.core))?);
         let kept = prepared.clone();
         // SAFETY: this is the only call. The command buffer holds code, buffers and arguments of its packets,
         // and is kept until they have been processed; who recorded a kernel has vouched for what it does.
@@ -300,6 +310,11 @@ impl Submission {
         let done = match points(&waits) {
             Ok(Some(points)) => self.issue(&points),
             Ok(None) => {
+                match self.schedule() {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(error) => return fail_all(&self.signals, &error),
+                }
                 let waits = self.waits.clone();
                 when_all(waits, When::Promised, move |result| match result {
                     Ok(()) => self.start(),
@@ -311,6 +326,32 @@ impl Submission {
         };
         if let Err(error) = done {
             fail_all(&self.signals, &error);
+        }
+    }
+
+    /// Gives the work to the device's scheduler. Returns false if the host has to keep it.
+    fn schedule(&self) -> Result<bool> {
+        let Some(scheduler) = self.queue.device.scheduler(self.queue.member) else { return Ok(false) };
+        let (core, waits, signals) = (&self.queue.core, &self.waits, &self.signals);
+        match &self.work {
+            Work::Nothing => {
+                // SAFETY: the packets name nothing.
+                unsafe {
+                    scheduler.schedule(core, waits, signals, 0, |finish| {
+                        Ok((finish(Packets::of(&[])), Box::new(()) as Kept))
+                    })
+                }
+            }
+            Work::Commands(commands, bindings) => {
+                // SAFETY: this is the only call for what is prepared, which holds code, buffers and arguments of
+                // the packets; who recorded a kernel has vouched for what it does.
+                unsafe {
+                    scheduler.schedule(core, waits, signals, commands.packets(), |finish| {
+                        let prepared = Arc::new(commands.prepare(bindings, None)?);
+                        Ok((finish(prepared.submission()), Box::new(prepared) as Kept))
+                    })
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::core::{Core, Point, PointState};
 use crate::error::{Error, Result};
+use crate::scheduler::{Cell, Entry, Scheduled, Scheduler};
 
 /// How long a host waits for a device before it looks whether the semaphore has failed.
 const SLICE: Duration = Duration::from_millis(5);
@@ -31,6 +32,8 @@ struct State {
     failure: Option<Error>,
     /// Values that submitted work will signal, in ascending order.
     promises: VecDeque<Promise>,
+    /// What work of schedulers will signal, and the semaphore in their memory.
+    scheduled: Scheduled,
     waiters: Vec<Waiter>,
 }
 
@@ -77,6 +80,16 @@ pub(crate) enum Need {
     Unknown,
 }
 
+/// What scheduled work has to do about a value before it runs.
+pub(crate) enum NeedOnDevice {
+    /// Nothing.
+    Nothing,
+    /// Wait for work that the host has issued.
+    Point(Point),
+    /// Wait until the cell has the value.
+    Cell(Arc<Cell>),
+}
+
 impl Default for Semaphore {
     fn default() -> Self {
         Self::new(0)
@@ -87,7 +100,13 @@ impl Semaphore {
     /// A semaphore with a first value.
     #[must_use]
     pub fn new(value: u64) -> Self {
-        let state = State { value, failure: None, promises: VecDeque::new(), waiters: Vec::new() };
+        let state = State {
+            value,
+            failure: None,
+            promises: VecDeque::new(),
+            scheduled: Scheduled::default(),
+            waiters: Vec::new(),
+        };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) }
     }
 
@@ -118,6 +137,7 @@ impl Semaphore {
         state.value = value;
         // Values below it that work promised are passed.
         state.promises.clear();
+        state.scheduled.raise(value);
         self.shared.changed(state);
         Ok(())
     }
@@ -154,6 +174,11 @@ impl Semaphore {
                     point.wait(left.unwrap_or(SLICE).min(SLICE));
                 }
                 None => {
+                    if let Some(entry) = state.scheduled.entry_of(value) {
+                        drop(state);
+                        entry.wait(left.unwrap_or(SLICE).min(SLICE));
+                        continue;
+                    }
                     let changed = &self.shared.changed;
                     match left {
                         Some(left) => drop(changed.wait_timeout(state, left)),
@@ -234,16 +259,85 @@ impl Semaphore {
             self.fail(Error::Backwards { value: known, asked: value });
             return;
         }
+        let cells = state.scheduled.cells();
+        let told = (!cells.is_empty()).then(|| point.clone());
         state.promises.push_back(Promise { value, point });
         self.shared.changed(state);
         core.has_promised(&self.shared);
+        for (cell, point) in cells.iter().zip(told.iter().cycle()) {
+            match cell.promised(value, point) {
+                Ok(true) => {}
+                // The host tells the device when the value is there.
+                Ok(false) => self.when(value, When::Reached, |_| {}),
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// What scheduled work has to wait for before it runs behind a value; the device reads a cell.
+    ///
+    /// # Errors
+    /// The semaphore has failed, or there is no memory for a cell.
+    pub(crate) fn need_on_device(&self, value: u64, scheduler: &Arc<Scheduler>) -> Result<NeedOnDevice> {
+        let mut state = self.shared.polled();
+        if state.value >= value {
+            return Ok(NeedOnDevice::Nothing);
+        }
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        if let Some(point) = state.promise_of(value) {
+            return Ok(NeedOnDevice::Point(point));
+        }
+        let known = state.value;
+        let cell = state.scheduled.cell(scheduler, known)?;
+        let has_others = state.scheduled.has_others();
+        drop(state);
+        if has_others {
+            // Another scheduler's work may signal it: the host then tells this one.
+            self.when(value, When::Reached, |_| {});
+        }
+        Ok(NeedOnDevice::Cell(cell))
+    }
+
+    /// The cell that scheduled work will raise to a value.
+    ///
+    /// # Errors
+    /// [`Error::Backwards`], the semaphore has failed, or there is no memory for a cell.
+    pub(crate) fn cell_for(&self, value: u64, scheduler: &Arc<Scheduler>) -> Result<Arc<Cell>> {
+        let mut state = self.shared.polled();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let known = state.known();
+        if value <= known {
+            return Err(Error::Backwards { value: known, asked: value });
+        }
+        let known = state.value;
+        state.scheduled.cell(scheduler, known)
+    }
+
+    /// Records that scheduled work will signal a value.
+    pub(crate) fn expect(&self, value: u64, entry: &Arc<Entry>) {
+        let mut state = self.shared.polled();
+        state.scheduled.expect(value, entry.clone());
+        let has_others = state.scheduled.has_others();
+        self.shared.changed(state);
+        if has_others {
+            self.when(value, When::Reached, |_| {});
+        }
+    }
+
+    /// Looks at the device, and lets waiters go on.
+    pub(crate) fn poll(&self) {
+        self.shared.poll();
     }
 }
 
 impl State {
     /// The largest value that it has or that work will signal.
     fn known(&self) -> u64 {
-        self.promises.back().map_or(self.value, |last| last.value)
+        self.promises.back().map_or(self.value, |last| last.value.max(self.value))
     }
 
     /// The point at which a value will be reached.
@@ -253,16 +347,30 @@ impl State {
 
     /// Takes over what the device has done.
     fn poll(&mut self) {
+        let before = self.value;
+        self.poll_promises();
+        if let Some(error) = self.scheduled.poll(&mut self.value) {
+            self.failure.get_or_insert(error);
+            self.promises.clear();
+            self.scheduled.clear();
+        }
+        if self.value != before {
+            self.scheduled.raise(self.value);
+        }
+    }
+
+    fn poll_promises(&mut self) {
         while let Some(first) = self.promises.front() {
             match first.point.state() {
                 PointState::Pending => return,
                 PointState::Done => {
-                    self.value = first.value;
+                    self.value = first.value.max(self.value);
                     self.promises.pop_front();
                 }
                 PointState::Failed(error) => {
                     self.failure.get_or_insert(error);
                     self.promises.clear();
+                    self.scheduled.clear();
                 }
             }
         }
@@ -289,13 +397,14 @@ impl Shared {
             tracing::debug!(%error, value = state.value, "a semaphore failed");
             state.failure = Some(error);
             state.promises.clear();
+            state.scheduled.clear();
         }
         self.changed(state);
     }
 
     /// Lets waiters go on whose value is there, without the lock.
     fn changed(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        let (mut ready, mut armed) = (Vec::new(), Vec::new());
+        let (mut ready, mut armed, mut scheduled) = (Vec::new(), Vec::new(), Vec::new());
         let mut waiters = std::mem::take(&mut state.waiters);
         for mut waiter in waiters.drain(..) {
             let promise = state.promise_of(waiter.value);
@@ -307,6 +416,9 @@ impl Shared {
                 ready.push((waiter.work, Ok(())));
             } else {
                 let is_new = waiter.when != When::Failed && !waiter.is_armed;
+                if is_new && promise.is_none() {
+                    scheduled.extend(state.scheduled.arm(waiter.value));
+                }
                 if let Some(point) = promise.filter(|_| is_new) {
                     waiter.is_armed = true;
                     armed.push(point);
@@ -314,12 +426,14 @@ impl Shared {
                 state.waiters.push(waiter);
             }
         }
+        let gone = state.scheduled.gone();
         drop(state);
+        drop(gone);
         self.changed.notify_all();
-        for point in armed {
-            if let Err(error) = point.notify(Arc::downgrade(self)) {
-                self.fail(error);
-            }
+        let notified = armed.iter().map(|point| point.notify(Arc::downgrade(self)));
+        let notified = notified.chain(scheduled.iter().map(|entry| entry.notify(Arc::downgrade(self))));
+        for error in notified.filter_map(Result::err) {
+            self.fail(error);
         }
         for (work, result) in ready {
             work(result);

@@ -19,6 +19,35 @@ proptest! {
     }
 }
 
+/// The seeds of the fuzz target; none in a published crate.
+fn seeds() -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/replay");
+    let files = std::fs::read_dir(folder).into_iter().flatten();
+    files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect()
+}
+
+proptest! {
+    #[test]
+    fn changed_files_are_refused_or_kept(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        end in any::<prop::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        for file in seeds() {
+            any_replay::run(&file);
+            let mut contents = file[any_replay::HEADER..].to_vec();
+            for (place, byte) in &changes {
+                let place = place.index(contents.len());
+                contents[place] = *byte;
+            }
+            if is_cut {
+                contents.truncate(end.index(contents.len()));
+            }
+            any_replay::run_contents(&contents);
+        }
+    }
+}
+
 #[test]
 fn an_empty_run_is_a_file() {
     // A text without characters, one GPU, and six empty lists.

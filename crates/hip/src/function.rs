@@ -76,6 +76,10 @@ impl Kernel {
             max_dynamic_lds: AtomicU32::new(u32::MAX),
         }
     }
+
+    pub(crate) fn handle(&self) -> hipFunction_t {
+        self.handle
+    }
 }
 
 /// A block size that keeps a device as full as the kernel allows; see [`Function::suggest_block`].

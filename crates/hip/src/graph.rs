@@ -20,6 +20,7 @@
 //! Host memory that a graph copies from or to is shared with the program: see [`SharedHostBuffer`].
 
 mod capture;
+mod described;
 mod dot;
 mod exec;
 mod host;
@@ -46,6 +47,7 @@ use crate::live::{Counted, Kind};
 use crate::memory::Allocation;
 use crate::stream::release;
 
+pub use described::{DescribedNode, NodeWork};
 pub use exec::GraphExec;
 pub use host::SharedHostBuffer;
 pub use memory::{GraphBuffer, GraphMemory};

@@ -289,6 +289,15 @@ impl Module {
         }
     }
 
+    /// The bytes of its code object, as they were loaded. None on an NVIDIA GPU, and for a module of other
+    /// code.
+    pub fn code(&self) -> Option<&[u8]> {
+        match &self.0.code {
+            Code::Amd(_) => (!self.0.image.is_empty()).then_some(&*self.0.image),
+            Code::Driver { .. } => None,
+        }
+    }
+
     /// The names of its kernels; none where the driver does not tell them, as NVIDIA's does since CUDA 12.4.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.0.code.kernels()
@@ -312,6 +321,13 @@ impl Module {
             }
         };
         Ok(Function::new(self.clone(), kernel))
+    }
+
+    /// The kernel of a handle, if it is one that [`function`](Self::function) has found.
+    pub(crate) fn function_of(&self, handle: hipFunction_t) -> Option<Function> {
+        let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = kernels.values().find(|kernel| kernel.handle() == handle)?;
+        Some(Function::new(self.clone(), kernel.clone()))
     }
 
     fn find(&self, name: &str) -> Result<Kernel> {

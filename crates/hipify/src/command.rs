@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::files::{self, Source};
 use crate::report::{self, FileReport};
+use crate::tree::Tree;
 use crate::{Error, Translation, diff, sarif, translate};
 
 /// Format of a report.
@@ -77,6 +78,9 @@ pub struct Options {
     /// The program's own names that look like CUDA's
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub whitelist: Vec<String>,
+    /// Macros that the program's compiler is told to define; others that no source defines count as undefined
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub define: Vec<String>,
     /// Folders to leave out, by name or path
     #[arg(long, value_name = "DIRS", value_delimiter = ',')]
     pub exclude_dirs: Vec<PathBuf>,
@@ -105,6 +109,8 @@ impl Options {
             duplicate_headers: self.keep_duplicate_headers,
             runtime_header: !self.no_runtime_header,
             own_names: self.whitelist.clone(),
+            headers: None,
+            macros: None,
         }
     }
 
@@ -152,10 +158,16 @@ pub fn run(options: &Options, streams: &mut Streams<'_>) -> Result<ExitCode, Err
     }
     let into_folder = sources.len() > 1 || options.paths.iter().any(|path| path.is_dir());
 
-    let translation_options = options.translation();
+    let base = options.translation();
+    let tree = Tree::read(sources.iter().map(|source| source.path.clone()));
     let mut reports = Vec::with_capacity(sources.len());
     for source in &sources {
         let text = files::read(&source.path)?;
+        let mut translation_options = base.clone();
+        translation_options.own_names.extend_from_slice(tree.names(&source.path));
+        let macros = tree.macros(&source.path).map(|macros| [macros, &options.define].concat());
+        translation_options.macros = macros;
+        translation_options.headers = tree.headers(&source.path).map(<[String]>::to_vec);
         let Translation { text: translated, findings, stats } = translate(&text, &translation_options);
         let report = FileReport::new(&source.path, findings, stats);
         if to_stdout {

@@ -76,12 +76,18 @@ rules! {
     Unknown "unknown" "The name looks like CUDA's but is unknown.",
     /// A CUDA header that is in no table.
     Header "header" "The header is CUDA's and has no known equivalent.",
+    /// A call whose arguments differ in the target library.
+    Arguments "arguments" "The arguments differ and must be rewritten by hand.",
+    /// A function that host code has from nvcc and not from HIP.
+    HostFunction "host-function" "HIP has the function in device code only.",
+    /// An operator of a vector type that HIP has, too.
+    VectorOperator "vector-operator" "HIP has the operator, so that calls of it are ambiguous.",
+    /// A function whose header nvcc includes by itself.
+    ImplicitHeader "implicit-header" "The header that declares the function is included by nvcc only.",
     /// A launch that cannot be parsed.
     Launch "launch" "The launch cannot be parsed and is unchanged.",
     /// Assembly for NVIDIA's GPUs.
     InlineAssembly "inline-assembly" "The assembly is for NVIDIA's GPUs.",
-    /// Device code without HIP's header, and no line to include it in.
-    RuntimeHeader "runtime-header" "The file has device code and does not include HIP's header.",
     /// A name that newer versions of CUDA lack.
     Removed "removed" "CUDA has removed the name.",
     /// A name that CUDA deprecates.

@@ -118,6 +118,13 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
     directives
 }
 
+/// The names that a source includes.
+#[cfg(feature = "command")]
+pub(crate) fn names(cursor: &Cursor<'_>) -> Vec<String> {
+    let name = |include: Include<'_>| String::from_utf8_lossy(include.name).into_owned();
+    read(cursor).includes.into_iter().map(name).collect()
+}
+
 /// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define
 /// A`.
 fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {

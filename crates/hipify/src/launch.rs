@@ -116,6 +116,106 @@ fn has_comma(cursor: &Cursor<'_>, argument: Argument) -> bool {
     false
 }
 
+/// Brackets of a launch that are written apart, `k << <…>> >(…)`: clang does not know such a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Apart {
+    /// The source with each bracket in one piece and the spaces beside it, so that offsets stay. `None` if
+    /// all brackets are in one piece.
+    pub(crate) source: Option<Vec<u8>>,
+    /// These spaces.
+    pub(crate) spaces: Vec<(usize, usize)>,
+}
+
+/// Joins the brackets of launches that are written apart.
+pub(crate) fn join(source: &[u8]) -> Apart {
+    let mut apart = Apart::default();
+    let is_space = |byte: u8| matches!(byte, b' ' | b'\t');
+    let candidate = |three: &[u8]| match *three {
+        [b'<', b'<', other] | [b'<', other, b'<'] | [b'>', b'>', other] | [b'>', other, b'>'] => {
+            is_space(other)
+        }
+        [first @ (b'<' | b'>'), a, b] => is_space(a) && (is_space(b) || b == first),
+        _ => false,
+    };
+    if !source.windows(3).any(candidate) {
+        return apart;
+    }
+    let tokens = cpp_lexer::tokens(source);
+    let cursor = Cursor { source, tokens: &tokens };
+    let mut text = None;
+    let mut index = 0;
+    while index < tokens.len() {
+        let Some((open, close)) = brackets(&cursor, index) else {
+            index += 1;
+            continue;
+        };
+        let text = text.get_or_insert_with(|| source.to_vec());
+        // The spaces go before `<<<` and behind `>>>`.
+        for ((first, last), bracket, behind) in [(open, b'<', false), (close, b'>', true)] {
+            let (start, end) = (tokens[first].start, tokens[last].end);
+            let middle = if behind { start + 3 } else { end - 3 };
+            let spaces = if behind { (middle, end) } else { (start, middle) };
+            text[start..end].fill(bracket);
+            text[spaces.0..spaces.1].fill(b' ');
+            if spaces.0 < spaces.1 {
+                apart.spaces.push(spaces);
+            }
+        }
+        index = open.1 + 1;
+    }
+    apart.source = text;
+    apart
+}
+
+/// The first and last tokens of a bracket.
+type Bracket = (usize, usize);
+
+/// The brackets of a launch whose first `<` is token `index`, if the brackets are not both in one piece.
+fn brackets(cursor: &Cursor<'_>, index: usize) -> Option<(Bracket, Bracket)> {
+    let open = bracket(cursor, index, b"<<<", b"<")?;
+    let before = cursor.before(index)?;
+    if !is_operand(cursor, before) {
+        return None;
+    }
+    let mut at = open.1 + 1;
+    let end = cursor.tokens.len().min(at + 400);
+    while at < end {
+        match cursor.text(at) {
+            b"(" | b"[" | b"{" => at = cursor.closing(at)?,
+            b")" | b"]" | b"}" | b";" => return None,
+            // A shift.
+            b"<" if cursor.is(at + 1, b"<") => at += 1,
+            b"<" => at = cursor.template_closing(at).unwrap_or(at),
+            b">" | b">>>" => {
+                if let Some(close) = bracket(cursor, at, b">>>", b">") {
+                    let call = cursor.after(close.1)?;
+                    let apart = open.0 != open.1 || close.0 != close.1;
+                    return (apart && cursor.is(call, b"(")).then_some((open, close));
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// A bracket of three characters that begins at a token, with spaces in between or not.
+fn bracket(cursor: &Cursor<'_>, index: usize, whole: &[u8], part: &[u8]) -> Option<Bracket> {
+    if cursor.is(index, whole) {
+        return Some((index, index));
+    }
+    if !cursor.is(index, part) || cursor.kind(index)? != Kind::Punct {
+        return None;
+    }
+    let (second, third) = (cursor.after(index)?, cursor.after(cursor.after(index)?)?);
+    let together = cursor.tokens[third].end - cursor.tokens[index].start == 3;
+    let joined = [(index, second), (second, third)]
+        .iter()
+        .all(|&(first, next)| cursor.is(next, part) && cursor.is_plain_between(first, next));
+    (joined && !together).then_some((index, third))
+}
+
 /// Turns a launch into a call of `hipLaunchKernelGGL`.
 pub(crate) fn rewrite(cursor: &Cursor<'_>, launch: &Launch, edits: &mut Edits) {
     let token = |index: usize| cursor.tokens[index];

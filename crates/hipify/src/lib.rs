@@ -3,7 +3,8 @@
 //! [`translate`] converts a source to HIP. It needs neither CUDA nor HIP nor a compiler: it knows the names
 //! of CUDA's libraries ([`Tables`]) and just enough C++ to tell code from comments and strings, and to read
 //! launches and calls. Everything stays on its line, so compiler messages about the translation apply to the
-//! source. Translating a translation changes nothing.
+//! source; only HIP's header may need a line of its own, the first one. Translating a translation changes
+//! nothing.
 //!
 //! ```
 //! let source = b"#include <cuda_runtime.h>\nvoid f() { cudaDeviceSynchronize(); }\n";
@@ -16,11 +17,16 @@
 //! consequences and the differences from hipify-perl.
 #![forbid(unsafe_code)]
 
+mod conditions;
 mod cursor;
+mod declared;
 mod edit;
 mod finding;
+mod forms;
+mod implicit;
 mod includes;
 mod launch;
+mod masks;
 pub mod perl;
 mod position;
 mod stats;
@@ -42,8 +48,11 @@ pub mod report;
 pub mod sarif;
 
 #[cfg(feature = "command")]
+mod tree;
+
+#[cfg(feature = "command")]
 pub use error::Error;
 pub use finding::{Finding, Rule, Severity};
 pub use stats::{Count, Stats};
 pub use tables::Tables;
-pub use translate::{Options, Translation, translate};
+pub use translate::{Options, Translation, declared_names, translate};

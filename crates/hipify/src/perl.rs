@@ -102,8 +102,23 @@ impl Facts {
         let mut names = self.names.clone();
         for difference in DIFFERENCES.iter() {
             let fact = names.entry(difference.name.to_owned()).or_default();
-            let ours = difference.ours.split_once('|').map_or(difference.ours, |(default, _)| default);
+            let (ours, roc) = difference
+                .ours
+                .split_once('|')
+                .map_or((difference.ours, None), |(ours, roc)| (ours, Some(roc)));
             fact.hip = Some(ours.to_owned());
+            if let Some(roc) = roc {
+                fact.roc = Some(roc.to_owned());
+                fact.lacking.remove("roc");
+            }
+            if difference.theirs.contains('|') && !difference.ours.contains('|') {
+                fact.roc = None;
+            }
+            for (lacking, kind) in [("type", "device_type"), ("function", "device_function")] {
+                if fact.lacking.remove(lacking) {
+                    fact.kind = Some(kind.to_owned());
+                }
+            }
             if fact.kind.is_none() && difference.name.ends_with(".h") {
                 fact.kind = Some("include".to_owned());
             }
@@ -252,11 +267,11 @@ my %deprecated_funcs = (
     , "cudaOther"
 );
 sub rocSubstitutions {
-    subst("cublas.h", "roc\/blas.h", "include");
+    subst("cufft.h", "roc\/fft.h", "include");
 }
 sub simpleSubstitutions {
     subst("cudaOld", "hipOld", "memory");
-    subst("cublas.h", "hip\/blas.h", "include");
+    subst("cufft.h", "hip\/fft.h", "include");
 }
 @HipOnlyUnsupportedFunctions = (
     "cuNew"
@@ -270,7 +285,7 @@ sub simpleSubstitutions {
         assert_eq!(facts.own_names.len(), 2);
         let tables: BTreeMap<_, _> = facts.tables().into_iter().collect();
         assert!(tables["runtime.txt"].contains("cudaOld memory hipOld deprecated=11.0\n"));
-        assert_eq!(tables["cublas.txt"], "cublas.h include hip/blas.h roc=roc/blas.h\n");
+        assert_eq!(tables["cufft.txt"], "cufft.h include hip/fft.h roc=roc/fft.h\n");
         assert_eq!(tables["driver.txt"], "cuNew - - no=hip\n");
         assert_eq!(tables["own-names.txt"], "cudaMine\ncudaOther\n");
     }

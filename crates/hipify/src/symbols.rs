@@ -39,19 +39,6 @@ const FUNCTIONS: &[(&str, usize, Change)] = &[
     ("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", 3, Change::Drop),
 ];
 
-/// The HIP function for a call of `hip` with the argument count of CUDA's newer function of that name, which
-/// has another name in HIP.
-pub(crate) fn of_version(cursor: &Cursor<'_>, name: usize, hip: &'static str) -> &'static str {
-    let arguments =
-        || cursor.after(name).filter(|&open| cursor.is(open, b"(")).and_then(|open| cursor.arguments(open));
-    match hip {
-        "hipGraphInstantiate" if arguments().is_some_and(|arguments| arguments.list.len() == 3) => {
-            "hipGraphInstantiateWithFlags"
-        }
-        _ => hip,
-    }
-}
-
 /// Changes the arguments of a call of `hip`, whose name in the source is token `name`.
 pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut Edits) {
     let Ok(row) = FUNCTIONS.binary_search_by(|row| row.0.cmp(hip)) else { return };
@@ -82,8 +69,39 @@ pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut E
     if matches!(cursor.text(argument.first), b"HIP_SYMBOL" | b"reinterpret_cast") {
         return;
     }
+    if change == Change::Pointer && is_cast(cursor, argument.first) {
+        return;
+    }
     edits.insert(first.start, wrap);
     edits.insert(last.end, ")");
+}
+
+/// Whether `(void*)` or `(const void*)` begins at a token.
+fn is_cast(cursor: &Cursor<'_>, open: usize) -> bool {
+    let mut at = Some(open);
+    for part in [&b"("[..], b"const", b"void", b"*", b")"] {
+        match at {
+            Some(here) if cursor.is(here, part) => at = cursor.after(here),
+            Some(_) if part == b"const" => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Translates `grid = make_uint3(…)`, where `grid` is a `dim3`: HIP's does not become one by an assignment.
+pub(crate) fn assign(cursor: &Cursor<'_>, name: usize, edits: &mut Edits) {
+    if !cursor.is(name, b"make_uint3") {
+        return;
+    }
+    let assigned =
+        cursor.before(name).filter(|&sign| cursor.is(sign, b"=")).and_then(|sign| cursor.before(sign));
+    let Some(assigned) = assigned.map(|assigned| cursor.text(assigned)) else { return };
+    let mut types = (0..cursor.tokens.len()).filter(|&index| cursor.is(index, b"dim3"));
+    if types.any(|index| cursor.after(index).is_some_and(|variable| cursor.is(variable, assigned))) {
+        let token = cursor.tokens[name];
+        edits.replace(token.start, token.end, "dim3");
+    }
 }
 
 #[cfg(test)]

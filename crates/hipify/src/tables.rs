@@ -78,6 +78,8 @@ const FAMILIES: &[(Family, &str, &str)] = &[
     (Family::Caffe, "caffe", include_str!("tables/caffe.txt")),
 ];
 
+/// Device functions that hipify-perl does not know.
+const ADDITIONS: &str = include_str!("tables/additions.txt");
 /// Names that look like CUDA's but are known to be from programs.
 const OWN_NAMES: &str = include_str!("tables/own-names.txt");
 /// Advice for names without an equivalent.
@@ -367,6 +369,7 @@ impl Tables {
         for &(family, _, text) in FAMILIES {
             all.extend(lines(text).map(|line| Line::new(family, line)));
         }
+        all.extend(lines(ADDITIONS).map(|line| Line::new(Family::Device, line)));
         let mask = (all.len() * 3).next_power_of_two() - 1;
         let mut places = vec![EMPTY; mask + 1];
         for (number, line) in all.iter().enumerate() {
@@ -444,6 +447,10 @@ mod tests {
             for line in lines(text) {
                 assert!(row(family, line).is_some(), "{name}: {line}");
             }
+        }
+        sorted_and_unique("additions", lines(ADDITIONS).filter_map(|line| line.split(' ').next()));
+        for line in lines(ADDITIONS) {
+            assert!(row(Family::Device, line).is_some(), "{line}");
         }
         sorted_and_unique("own names", lines(OWN_NAMES));
         sorted_and_unique("advice", lines(ADVICE).filter_map(|line| line.split(' ').next()));

@@ -1,5 +1,6 @@
 //! The translation of one source.
 
+mod arguments;
 mod check;
 mod headers;
 mod text;
@@ -10,9 +11,10 @@ use crate::cursor::Cursor;
 use crate::edit::Edits;
 use crate::finding::{Finding, Rule, Severity};
 use crate::stats::{Counter, Stats};
-use crate::tables::{Lacking, Row, Tables};
-use crate::{includes, launch, position, symbols};
+use crate::tables::{Row, Tables};
+use crate::{conditions, declared, includes, launch, masks, position, symbols};
 use cpp_lexer::Kind;
+use headers::has_device_code;
 
 /// How to translate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +34,18 @@ pub struct Options {
     pub comments: bool,
     /// Keep includes that are duplicates after the translation; otherwise their lines become empty.
     pub duplicate_headers: bool,
-    /// Include HIP's header, in an empty line, in a source with device code that does not include it.
+    /// Include HIP's header in a source with device code, or calls of the runtime, that does not include it:
+    /// in an empty line or in front of a comment if there is one early enough, and otherwise in a line of its
+    /// own, the first one.
     pub runtime_header: bool,
     /// The program's own names that look like CUDA's.
     pub own_names: Vec<String>,
+    /// All headers that the compiler includes with the source, except those of the program itself. `None` if
+    /// that is not known: the source's own includes then count.
+    pub headers: Option<Vec<String>>,
+    /// All macros that the program defines, in its sources or for its compiler. `None` if that is not known:
+    /// each macro may then be defined.
+    pub macros: Option<Vec<String>>,
 }
 
 impl Default for Options {
@@ -49,6 +59,8 @@ impl Default for Options {
             duplicate_headers: false,
             runtime_header: true,
             own_names: Vec::new(),
+            headers: None,
+            macros: None,
         }
     }
 }
@@ -57,12 +69,27 @@ impl Default for Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Translation {
-    /// The source in HIP, with as many lines as before.
+    /// The source in HIP, with as many lines as before, or one more at the start for HIP's header.
     pub text: Vec<u8>,
     /// What does not translate, in the order of the source.
     pub findings: Vec<Finding>,
     /// What was translated.
     pub stats: Stats,
+}
+
+/// The names that look like CUDA's and that a source declares itself: for [`Options::own_names`] of the
+/// sources that include it, or that it includes.
+#[must_use]
+pub fn declared_names(source: &[u8]) -> Vec<String> {
+    let tokens = cpp_lexer::tokens(source);
+    let tables = Tables::get();
+    let names = declared::names(&Cursor { source, tokens: &tokens });
+    let like_cuda = |name: &&[u8]| check::is_like_cuda(name) || tables.number(name).is_some();
+    let names = names.iter().map(|token| token.text(source)).filter(like_cuda);
+    let mut names: Vec<_> = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Translates a source from CUDA to HIP. The source may be any bytes; everything but CUDA is unchanged.
@@ -73,10 +100,12 @@ pub fn translate(source: &[u8], options: &Options) -> Translation {
     // one before.
     while options.hip_launches && translation.stats.launches > 0 && has_launch(&translation.findings) {
         let next = pass(&translation.text, options);
+        // The first pass may have added a line.
+        let added = position::lines(&translation.text).saturating_sub(translation.stats.lines);
         translation.text = next.text;
         let before = translation.findings.len();
         translation.findings.retain(|finding| {
-            let stays = |other: &Finding| other.rule == Rule::Launch && other.line == finding.line;
+            let stays = |other: &Finding| other.rule == Rule::Launch && other.line == finding.line + added;
             finding.rule != Rule::Launch || next.findings.iter().any(stays)
         });
         translation.stats.errors -= before - translation.findings.len();
@@ -95,6 +124,8 @@ fn has_launch(findings: &[Finding]) -> bool {
 
 /// Translates everything that can be parsed in one pass.
 fn pass(source: &[u8], options: &Options) -> Translation {
+    let apart = launch::join(source);
+    let source = apart.source.as_deref().unwrap_or(source);
     let tokens = cpp_lexer::tokens(source);
     let mut translator = Translator {
         options,
@@ -105,10 +136,27 @@ fn pass(source: &[u8], options: &Options) -> Translation {
         counter: Counter::default(),
         launches: 0,
         namespaces: 0,
+        settled: HashSet::new(),
         declared: HashSet::new(),
+        unread: Vec::new(),
+        storage: false,
+        sparse: false,
+        helper: false,
+        fftw: false,
     };
+    for (start, end) in apart.spaces {
+        translator.edits.delete(start, end);
+    }
     let cursor = Cursor { source, tokens: &tokens };
-    translator.includes(&cursor, &includes::read(&cursor));
+    let directives = includes::read(&cursor);
+    translator.fftw = directives.includes.iter().any(|include| include.name == b"cufftw.h");
+    let uses = |library: &[u8]| directives.includes.iter().any(|include| include.name.starts_with(library));
+    translator.helper = uses(b"helper_math.h");
+    translator.storage = has_device_code(&cursor);
+    translator.sparse = options.roc && uses(b"cusparse") && !uses(b"cublas");
+    translator.declarations(&cursor);
+    translator.includes(&cursor, &directives);
+    translator.implicit(&cursor, &directives);
     translator.code(&cursor, false);
     translator.finish()
 }
@@ -132,25 +180,21 @@ struct Translator<'a> {
     counter: Counter,
     launches: usize,
     namespaces: usize,
-    /// Functions that the source declares itself.
+    /// Where arguments begin whose words need nothing more.
+    settled: HashSet<usize>,
+    /// Names that the source declares itself.
     declared: HashSet<&'a [u8]>,
+    /// Parts of the source that AMD's compiler does not read.
+    unread: Vec<(usize, usize)>,
+    /// Whether `register` goes: clang's C++17 lacks it, and nvcc's does not.
+    storage: bool,
+    /// Whether types of data are rocSPARSE's in the whole source, since it does not use cuBLAS.
+    sparse: bool,
+    /// Whether the source includes helper_math.h, which becomes another header.
+    helper: bool,
+    /// Whether the source includes cuFFT's header with FFTW's names.
+    fftw: bool,
 }
-
-/// Words before an expression, in the position where a declaration has a type.
-const BEFORE_CALLS: [&[u8]; 12] = [
-    b"return",
-    b"else",
-    b"do",
-    b"case",
-    b"goto",
-    b"throw",
-    b"co_return",
-    b"co_yield",
-    b"co_await",
-    b"and",
-    b"or",
-    b"not",
-];
 
 impl<'a> Translator<'a> {
     /// The translation of a row with these options.
@@ -171,13 +215,15 @@ impl<'a> Translator<'a> {
         message: String,
         advice: &str,
     ) {
+        if self.unread.iter().any(|&(first, last)| (first..last).contains(&start)) {
+            return;
+        }
         self.found.push(Found { start, end, rule, severity, message, advice: advice.to_owned() });
     }
 
     /// Translates all tokens. A raw string may hold a source for the run-time compiler, so it is treated as
     /// code, too.
     fn code(&mut self, cursor: &Cursor<'_>, in_string: bool) {
-        self.declarations(cursor);
         let mut before = None;
         for (index, token) in cursor.tokens.iter().enumerate() {
             match token.kind {
@@ -203,36 +249,46 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Records the functions that are declared here: a type precedes the name, and arguments follow.
+    /// Records what the source declares, and what of it is not read.
     fn declarations(&mut self, cursor: &Cursor<'_>) {
-        let mut before: Option<usize> = None;
-        for (index, token) in cursor.tokens.iter().enumerate() {
-            if token.is_trivia() {
-                continue;
-            }
-            if token.kind == Kind::Word
-                && let Some(before) = before
-                && cursor.kind(before) == Some(Kind::Word)
-                && cursor.source.get(token.end).is_some_and(|&byte| matches!(byte, b'(' | b' '))
-                && !BEFORE_CALLS.contains(&cursor.text(before))
-                && let Some(number) = self.tables.number(token.text(self.source))
-                && self.row(number).lacking.contains(Lacking::FUNCTION)
-            {
-                self.declared.insert(token.text(self.source));
-            }
-            before = Some(index);
-        }
+        let source = self.source;
+        self.declared.extend(declared::names(cursor).iter().map(|token| token.text(source)));
+        self.unread.extend(conditions::unread(cursor, self.options.macros.as_deref()));
+    }
+
+    /// Whether a name is the program's own.
+    fn is_own(&self, name: &[u8]) -> bool {
+        self.declared.contains(name)
+            || self.tables.is_own_name(name)
+            || self.options.own_names.iter().any(|own| own.as_bytes() == name)
+            || !self.fftw && name.starts_with(b"fftw")
     }
 
     fn word(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         let token = cursor.tokens[index];
         let word = token.text(cursor.source);
+        if self.settled.contains(&token.start) {
+            return;
+        }
+        masks::widen(cursor, index, &mut self.edits);
+        masks::count(cursor, index, &mut self.edits);
+        symbols::assign(cursor, index, &mut self.edits);
+        self.atomic(cursor, index, before);
+        self.operator(cursor, index);
+        self.helper(cursor, index, before);
+        let done = self.form(cursor, index);
+        self.data_types(cursor, index);
+        if done {
+            return;
+        }
         if let Some(number) = self.tables.number(word) {
             let row = self.row(number);
             let to = self.chosen(&row);
             if let Some(to) = to {
-                if to != row.name {
-                    let to = symbols::of_version(cursor, index, to);
+                let sparse = to.strip_prefix("rocblas_datatype").filter(|_| self.sparse);
+                if let Some(rest) = sparse {
+                    self.edits.replace(token.start, token.end, format!("rocsparse_datatype{rest}"));
+                } else if to != row.name {
                     self.edits.replace(token.start, token.end, to);
                     symbols::rewrite(cursor, index, to, &mut self.edits);
                 }
@@ -243,6 +299,7 @@ impl<'a> Translator<'a> {
         }
         match word {
             b"cub" | b"thrust" => self.namespace(cursor, index, before),
+            b"register" if self.storage => self.storage_class(cursor, index),
             b"asm" | b"__asm__" | b"__asm" => self.assembly(cursor, index),
             b"__CUDA_ARCH__" => self.report_advice(cursor, index, word),
             _ => self.unknown(cursor, index, word),
@@ -279,6 +336,18 @@ impl<'a> Translator<'a> {
             let token = cursor.tokens[name];
             self.namespaces += 1;
             self.edits.replace(token.start, token.end, "hip");
+        }
+    }
+
+    /// `register` in front of a type.
+    fn storage_class(&mut self, cursor: &Cursor<'_>, index: usize) {
+        if let Some(next) = cursor.after(index).filter(|&next| cursor.kind(next) == Some(Kind::Word)) {
+            let end = if cursor.is_plain_between(index, next) {
+                cursor.tokens[next].start
+            } else {
+                cursor.tokens[index].end
+            };
+            self.edits.delete(cursor.tokens[index].start, end);
         }
     }
 

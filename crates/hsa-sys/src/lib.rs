@@ -77,8 +77,8 @@ pub struct Extensions {
     /// [`COUNTED_DISPATCHES`] are kept.
     pub queue_set_counters: Option<unsafe extern "C" fn(*const hsa_queue_t, bool) -> hsa_status_t>,
     /// Copies the counters of the kernels that have ended since the last call, oldest first, as a JSON array
-    /// of `gpu_report::Counters`, in the way of `queue_fault_report`. Counters that were copied completely
-    /// are dropped.
+    /// of `gpu_report::Counters`, in the way of `queue_fault_report`. Each object also has `packet`, the number
+    /// of the kernel's packet in the queue. Counters that were copied completely are dropped.
     pub queue_take_counters:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
     /// Makes a queue's structure and packets read-only for kernels, which HSA allows to write them. This is

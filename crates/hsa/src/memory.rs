@@ -104,7 +104,9 @@ impl MemoryPool {
         Ok(PoolFlags::from_bits_retain(bits))
     }
 
-    /// The size in bytes. /// /// # Errors
+    /// The size in bytes.
+    ///
+    /// # Errors
     /// The runtime's error.
     pub fn size(&self) -> Result<usize> {
         // SAFETY: the attribute's type is size_t.

@@ -25,6 +25,8 @@ pub struct Build {
     pub read: Vec<PathBuf>,
     /// The folders of headers, absolute.
     pub includes: Vec<PathBuf>,
+    /// Folders of headers that do not exist. nvcc and clang ignore such folders, so the build only warns.
+    pub missing_includes: Vec<PathBuf>,
     /// Further files and folders that the build depends on.
     pub watched: Vec<PathBuf>,
     /// The compiler for AMD GPUs.

@@ -227,7 +227,8 @@ impl Builder {
         }
     }
 
-    /// Adds a folder of headers, searched before the compiler's own.
+    /// Adds a folder of headers, searched before the compiler's own. One that does not exist is a
+    /// [warning](Build::missing_includes).
     pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
         self.includes.push(folder.into());
         self
@@ -251,7 +252,8 @@ impl Builder {
     ///
     /// nvcc's options are accepted, too. They are translated if there is an equivalent (`--use_fast_math`,
     /// `--std c++17`), and left out if they are for NVIDIA's targets, assembler or host compiler
-    /// (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`).
+    /// (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`). `docs/generated/nvcc-options.md` lists all of them. An
+    /// option that AMD's compiler cannot serve is an error.
     ///
     /// If nvcc [also compiles the sources](Self::nvidia), it gets the options unchanged, except those for the
     /// kind and place of its output (`--ptx`, `-c`, `-odir`). It rejects unknown options.
@@ -516,8 +518,9 @@ impl Builder {
             Origin::Folder(folder) => discover::in_folder(folder)?,
             Origin::Files(files) => discover::of_files(files)?,
         };
-        let includes =
-            self.includes.iter().map(|dir| discover::absolute(dir)).collect::<Result<Vec<_>, _>>()?;
+        let (there, missing_includes): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.includes).into_iter().partition(|folder| folder.exists());
+        let includes = there.iter().map(|dir| discover::absolute(dir)).collect::<Result<Vec<_>, _>>()?;
         let [for_amd, for_nvidia] = match &self.features {
             Some(features) => features.in_env()?,
             None => [true, self.nvidia.is_some()],
@@ -547,7 +550,7 @@ impl Builder {
         }
         let cache = self.open_cache()?;
         let inputs = Inputs::new(&sources, &includes);
-        let mut options = nvcc::options(&self.options);
+        let mut options = nvcc::options(&self.options)?;
         options.extend(self.amd_options.iter().cloned());
         if switch(self.source_lines, &variables::KERNEL_LINES)?.unwrap_or(true) {
             options.splice(0..0, facts::SOURCE_LINES.iter().map(OsString::from));
@@ -607,6 +610,7 @@ impl Builder {
             folder,
             read,
             includes,
+            missing_includes,
             watched,
             toolchain,
             nvcc,
@@ -662,7 +666,7 @@ impl Builder {
         }
         for plan in &mut plans {
             plan.nvcc_options = nvcc::for_nvcc(&plan.options);
-            plan.options = nvcc::options(&plan.options);
+            plan.options = nvcc::options(&plan.options)?;
         }
         for index in 0..plans.len() {
             let options = &plans[index].options;

@@ -97,6 +97,9 @@ impl Build {
             println!("cargo::rerun-if-changed={}", path.display());
         }
         tell_warnings(self.warnings());
+        for folder in &self.missing_includes {
+            println!("cargo::warning=the folder of headers {} does not exist", folder.display());
+        }
         if let Some(error) = &self.without_nvcc {
             println!("cargo::warning={}", left_out(&error.remedy, std::env::var("CARGO_PKG_NAME").ok()));
         }

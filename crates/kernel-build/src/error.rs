@@ -22,6 +22,14 @@ pub enum Error {
         /// What is wrong.
         error: ParseTargetError,
     },
+    /// An option of nvcc that AMD's compiler cannot serve.
+    #[error("nvcc's option {option}: {reason}")]
+    Option {
+        /// The option.
+        option: String,
+        /// Why not.
+        reason: String,
+    },
     /// A list of targets is empty.
     #[error("{origin}: no target is named")]
     NoTargets {

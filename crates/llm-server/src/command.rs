@@ -33,6 +33,8 @@ pub struct LoadOptions {
     pub places: Option<usize>,
     /// Devices that share the model; 1 if not given.
     pub ranks: Option<usize>,
+    /// What runs recorded steps: `graph` or `hal`; `graph` if not given.
+    pub steps: Option<String>,
     /// Adapters: files or folders, with `:` and a factor if it is not 1.
     pub adapters: Vec<String>,
     /// A smaller model that guesses tokens.

@@ -5,7 +5,7 @@
 
 mod arguments;
 pub mod bundler;
-mod folder;
+pub(crate) mod folder;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -65,6 +65,14 @@ pub enum Error {
         /// The compiler.
         clang: PathBuf,
     },
+    /// The static library of the runtime cannot be made.
+    #[error("cannot make a static library that loads {}: {reason}", library.display())]
+    Runtime {
+        /// The HIP library.
+        library: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// There is no library to link with.
     #[error(
         "there is no {HIP_LIBRARY} to link the program with: neither beside this program, nor in a ROCm. The packages of ferrocm have it; \
@@ -73,7 +81,7 @@ pub enum Error {
     NoLibrary,
 }
 
-fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+pub(crate) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::Io { doing, path, source }
 }
@@ -225,6 +233,46 @@ impl<'a> Hipcc<'a> {
         })
     }
 
+    /// A call of clang in an environment without settings for other compilers.
+    pub(crate) fn command(&self) -> Command {
+        let toolchain = self.parts.toolchain;
+        let mut command = Command::new(&toolchain.clang);
+        for name in ["HIP_PATH", "ROCM_PATH", "HIP_CLANG_PATH", "HIP_DEVICE_LIB_PATH"] {
+            command.env_remove(name);
+        }
+        if !toolchain.library_path.is_empty() {
+            let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+            let before = std::env::split_paths(&before).filter(|part| !part.as_os_str().is_empty());
+            let folders = toolchain.library_path.iter().cloned().chain(before);
+            command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).unwrap_or_default());
+        }
+        command
+    }
+
+    /// clang's options for the places of HIP, the device libraries and the programs that it calls.
+    pub(crate) fn places(&self) -> Vec<OsString> {
+        let toolchain = self.parts.toolchain;
+        let option = |text: &str, path: &Path| {
+            let mut option = OsString::from(text);
+            option.push(path);
+            option
+        };
+        let mut options = toolchain.args.clone();
+        options.extend([
+            option("--hip-path=", &self.folder),
+            option("--rocm-path=", &self.folder),
+            option("--rocm-device-lib-path=", &toolchain.device_libs),
+            // Where clang looks for the programs that it calls.
+            option("-B", &self.compilers()),
+        ]);
+        options
+    }
+
+    /// The parts that it was made of.
+    pub(crate) fn parts(&self) -> &Parts<'a> {
+        &self.parts
+    }
+
     /// The options that link a program with the HIP library and let it find the library at run time.
     fn link(&self) -> Result<Vec<OsString>, Error> {
         let library = self.parts.library.ok_or(Error::NoLibrary)?;
@@ -252,34 +300,12 @@ impl<'a> Hipcc<'a> {
         last: Vec<OsString>,
         in_file: bool,
     ) -> Result<Task, Error> {
-        let toolchain = self.parts.toolchain;
-        let mut command = Command::new(&toolchain.clang);
-        for name in ["HIP_PATH", "ROCM_PATH", "HIP_CLANG_PATH", "HIP_DEVICE_LIB_PATH"] {
-            command.env_remove(name);
-        }
-        if !toolchain.library_path.is_empty() {
-            let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-            let before = std::env::split_paths(&before).filter(|part| !part.as_os_str().is_empty());
-            let folders = toolchain.library_path.iter().cloned().chain(before);
-            command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).unwrap_or_default());
-        }
-        let option = |text: &str, path: &Path| {
-            let mut option = OsString::from(text);
-            option.push(path);
-            option
-        };
+        let mut command = self.command();
         if mode != Mode::Clang {
             command.arg("--driver-mode=g++");
         }
         let mut arguments: Vec<OsString> = vec!["--start-no-unused-arguments".into()];
-        arguments.extend(toolchain.args.iter().cloned());
-        arguments.extend([
-            option("--hip-path=", &self.folder),
-            option("--rocm-path=", &self.folder),
-            option("--rocm-device-lib-path=", &toolchain.device_libs),
-            // Where clang looks for the programs that it calls.
-            option("-B", &self.compilers()),
-        ]);
+        arguments.extend(self.places());
         if mode == Mode::Hipcc {
             // C sources that include HIP's headers must name the platform.
             arguments.push("-D__HIP_PLATFORM_AMD__=1".into());
@@ -296,7 +322,9 @@ impl<'a> Hipcc<'a> {
             let file = tempfile::Builder::new().prefix("hipcc-").suffix(".rsp").tempfile();
             let mut file = file.map_err(io_error("create a file in", &folder))?;
             file.write_all(&arguments::join(&arguments)).map_err(io_error("write", file.path()))?;
-            command.arg(option("@", file.path()));
+            let mut option = OsString::from("@");
+            option.push(file.path());
+            command.arg(option);
             kept = Some(file);
         } else {
             command.args(&arguments);

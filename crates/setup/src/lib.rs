@@ -5,7 +5,7 @@
 //! there is none, fetches Debian's packages, verifies them and unpacks them into the user's cache. With
 //! [`Options::cuda`] it does the same for NVIDIA's compiler, from Python packages ([`cuda`]). It needs no
 //! root and changes nothing else on the machine. [`doctor::report`] makes a table of every tool and library.
-//! [`hipcc`] compiles host programs with the toolchain. All are also commands of this project's `cargo
+//! [`hipcc`] and [`nvcc`] compile host programs with the toolchain. All are also commands of this project's `cargo
 //! xtask`; messages name the [`Program`] in use.
 //!
 //! It is published because the program `ferrocm` needs it. Its API follows that program and may change with
@@ -20,6 +20,7 @@ pub mod debian;
 pub mod doctor;
 pub mod hipcc;
 mod install;
+pub mod nvcc;
 pub mod pip;
 mod prefix;
 mod program;

@@ -216,6 +216,10 @@ variables! {
         "devices that share a model, from the named one on";
         Count { least: 1, most: 64 };
         else "1";
+    STEPS = "FERROCM_STEPS", Models:
+        "what runs the steps of a model that are recorded ([llm](../use/llm.md#recorded-steps))";
+        Word(&["graph", "hal"]);
+        else "`graph`";
     LORA = "FERROCM_LORA", Models:
         "an adapter of low rank that is added to the model";
         Text("a GGUF file or a folder of PEFT, with `:` and a factor if it is not 1");
@@ -432,6 +436,10 @@ variables! {
         "the folder of the drop-in libraries for `ferrocm run`";
         Path("a folder");
         else "`../lib/ferrocm` beside the program";
+    REPLAY_FOLDERS = "FERROCM_REPLAY_FOLDERS", Tool:
+        "where `ferrocm replay` looks for files that the captured run read ([hal](../use/hal.md#replay-files))";
+        Path("folders, separated as in `PATH`");
+        else "only their paths";
     APT_SOURCES = "FERROCM_APT_SOURCES", Tool:
         "a folder of sources and keys for set-up, instead of the machine's `/etc/apt`";
         Path("a folder");

@@ -45,7 +45,7 @@ pub(super) fn matmul(backend: &GpuBackend, x: &Tensor, w: &Tensor, ids: &Tensor,
     if pairs == 0 || n == 0 {
         return Ok(());
     }
-    let work = backend.work();
+    let work = backend.work()?;
     let numbers = work.words(operation, "ids", ids)?;
     let (kernels, stream) = (work.kernels, &work.stream);
     if let DType::Quant(quant) = w.dtype() {

@@ -1,13 +1,14 @@
 //! Graphs of steps.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 use hip::{GraphExec, Stream};
 
+use super::recorded::{self, Submits};
 use super::{GpuBackend, lock};
-use crate::backend::StepGraph;
+use crate::backend::{StepGraph, Steps};
 use crate::error::{Error, Result};
 
 /// The capture under way, with the thread whose work it captures.
@@ -46,6 +47,7 @@ struct Step {
     graph: GraphExec,
     nodes: usize,
     stream: Stream,
+    submits: Arc<Mutex<Submits>>,
 }
 
 impl fmt::Debug for Step {
@@ -56,6 +58,8 @@ impl fmt::Debug for Step {
 
 impl StepGraph for Step {
     fn launch(&self) -> Result<()> {
+        let mut submits = lock(&self.submits);
+        submits.settle()?;
         Ok(self.graph.launch(&self.stream)?)
     }
 
@@ -89,6 +93,10 @@ pub(super) fn capture(
         return Err(error);
     }
     let graph = graph?;
-    let (nodes, stream) = (graph.len(), backend.stream.clone());
-    Ok(Box::new(Step { graph: graph.instantiate()?, nodes, stream }))
+    let steps = *lock(&backend.steps);
+    if let (Steps::Hal, Some(recorded)) = (steps, backend.recorded.get()) {
+        return recorded::record(backend, recorded, graph);
+    }
+    let (nodes, stream, submits) = (graph.len(), backend.stream.clone(), backend.submits.clone());
+    Ok(Box::new(Step { graph: graph.instantiate()?, nodes, stream, submits }))
 }

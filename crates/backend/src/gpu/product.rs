@@ -220,7 +220,7 @@ pub(super) fn factor(backend: &GpuBackend, numbers: Tensor, quantised: bool) -> 
     if !quantised || numbers.elements() == 0 || !columns.is_multiple_of(Q8_1::VALUES) {
         return Ok(Factor::of(numbers));
     }
-    let work = backend.work();
+    let work = backend.work()?;
     let is_narrow = numbers.dtype().block_bytes() == 2;
     if lock(&backend.products).quant_multiplier(&work, rows, is_narrow)?.is_some() {
         return Ok(Factor::of(numbers));
@@ -237,7 +237,7 @@ pub(super) fn matmul_many(
     products: &[(&Tensor, &Tensor)],
 ) -> Result<()> {
     let operation = "matmul";
-    let work = backend.work();
+    let work = backend.work()?;
     let mut own = lock(&backend.products);
     let mut quantised: Option<Arc<Mutex<QuantVectors>>> = None;
     for &(w, out) in products {

@@ -70,7 +70,7 @@ pub(super) fn upload(
         let mut buffer = staging.take(backend, len)?;
         read(at, &mut buffer).map_err(|error| Error::Read { bytes: len, error })?;
         let part = target.narrow(0, at, len)?;
-        let work = backend.work();
+        let work = backend.work()?;
         let copy = work.write::<u8>("upload", &part)?.upload(&work.stream, buffer)?;
         drop(work);
         staging.busy.push_back(copy);
@@ -94,6 +94,6 @@ pub(super) fn read_back(backend: &GpuBackend, from: &Tensor) -> Result<Box<dyn R
     check::dense("read_back", "from", from)?;
     let source = bytes_view(from)?;
     let buffer = lock(&backend.staging).take(backend, source.elements())?;
-    let work = backend.work();
+    let work = backend.work()?;
     Ok(Box::new(Copying(work.read::<u8>("read_back", &source)?.download(&work.stream, buffer)?)))
 }

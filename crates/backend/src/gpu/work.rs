@@ -7,6 +7,7 @@ use kernels::{Kernels, QuantMatrix, QuantType};
 
 use super::NAME;
 use super::memory::GpuMemory;
+use super::recorded::Submits;
 use crate::error::{Error, Result};
 use crate::{DType, Tensor, check};
 
@@ -15,7 +16,7 @@ pub(super) struct Work<'a> {
     backend: u64,
     pub(super) kernels: &'a Kernels,
     pub(super) stream: Stream,
-    _guard: MutexGuard<'a, ()>,
+    _guard: MutexGuard<'a, Submits>,
 }
 
 /// The error for types or layouts without a kernel.
@@ -38,7 +39,12 @@ macro_rules! for_float {
 pub(super) use for_float;
 
 impl<'a> Work<'a> {
-    pub(super) fn new(backend: u64, kernels: &'a Kernels, stream: Stream, guard: MutexGuard<'a, ()>) -> Self {
+    pub(super) fn new(
+        backend: u64,
+        kernels: &'a Kernels,
+        stream: Stream,
+        guard: MutexGuard<'a, Submits>,
+    ) -> Self {
         Self { backend, kernels, stream, _guard: guard }
     }
 

@@ -20,6 +20,7 @@ mod memory;
 mod parallel;
 #[path = "../cases/products.rs"]
 mod products;
+mod recorded;
 #[path = "../cases/rows.rs"]
 mod rows;
 #[path = "../cases/sampling.rs"]

@@ -46,6 +46,9 @@ impl Source for Models {
             })?);
         }
         engine_options.ranks = options.ranks.unwrap_or(1);
+        if let Some(name) = &options.steps {
+            engine_options.steps = name.parse()?;
+        }
         engine_options.adapters = options.adapters.iter().map(|text| adapter(text)).collect();
         engine_options.speculation = match (&options.draft_model, options.guesses) {
             (Some(draft), guesses) => {

@@ -14,6 +14,7 @@ Examples:
   ferrocm replay run.replay                         on an AMD GPU, else on a virtual one of the same target
   ferrocm replay --device amdgpu:1 run.replay       on this GPU
   ferrocm replay --device 'vgpu?cus=4' run.replay   on a virtual GPU of the target in the file
+  ferrocm replay --look-in weights run.replay       with the files that the run read, which are in this folder now
 
 Exit status: 0 if all buffers end as they did in the captured run, 1 if one differs or something failed, 2 for a malformed command line or \
 device URI.";
@@ -25,9 +26,14 @@ device URI.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to run on: an AMD GPU or a virtual one
-    #[arg(long, value_name = "URI", default_value_t)]
-    device: DeviceUri,
+    /// What to run on: an AMD GPU or a virtual one [default: FERROCM_DEVICE, else an AMD GPU, else a virtual
+    /// one]
+    #[arg(long, value_name = "URI")]
+    device: Option<DeviceUri>,
+    /// Folder in which files that the captured run read are looked for, by their names, before their paths; may be
+    /// repeated [default: FERROCM_REPLAY_FOLDERS]
+    #[arg(long, value_name = "DIR")]
+    look_in: Vec<PathBuf>,
     /// The replay file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -35,8 +41,17 @@ pub(crate) struct Arguments {
 
 /// Replays the file, and prints what differs. Fails if something does.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let replay = Replay::load(&arguments.file)?;
-    let device = open(&replay, &arguments.device)?;
+    let mut replay = Replay::load(&arguments.file)?;
+    for folder in folders(&arguments.look_in) {
+        if !folder.is_dir() {
+            bail!("{}: there is no such folder to look in", folder.display());
+        }
+        replay.look_in(folder);
+    }
+    let device = match &arguments.device {
+        Some(uri) => open(&replay, uri)?,
+        None => open(&replay, &default_uri()?)?,
+    };
     let (submissions, compared) = (replay.submissions(), replay.compared());
     output::print(&format!("{submissions} submissions on {}\n", device.target()))?;
     let differences = run_trusted(&replay, &device)?;
@@ -46,6 +61,28 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     match differences.len() {
         0 => output::print(&format!("{compared} buffers end as in the captured run\n")),
         count => bail!("{count} of {compared} buffers differ"),
+    }
+}
+
+/// The URI that `FERROCM_DEVICE` holds.
+fn default_uri() -> hip::Result<DeviceUri> {
+    match variables::DEVICE.text()? {
+        None => Ok(DeviceUri::Auto),
+        Some(text) => text.parse().map_err(|error: hip::uri::UriError| hip::Error::Environment {
+            variable: hip::uri::DEVICE_VARIABLE,
+            problem: error.to_string(),
+        }),
+    }
+}
+
+/// The folders to look in: those given, else those named in the environment.
+fn folders(given: &[PathBuf]) -> Vec<PathBuf> {
+    match variables::REPLAY_FOLDERS.path() {
+        // An empty one is a separator too many, not the current folder.
+        Some(named) if given.is_empty() => {
+            std::env::split_paths(&named).filter(|folder| !folder.as_os_str().is_empty()).collect()
+        }
+        _ => given.to_vec(),
     }
 }
 

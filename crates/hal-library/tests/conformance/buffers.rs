@@ -49,6 +49,18 @@ fn blocks_are_shared_and_come_back() {
 }
 
 #[test]
+fn memory_of_the_host_has_a_limit_of_its_own() {
+    let mut options = Options::default();
+    (options.block, options.host_limit) = (1 << 20, 1 << 20);
+    for setup in setups_with(&options) {
+        let _held = setup.device.allocate(MemoryKind::Host, 800 << 10).unwrap();
+        let error = setup.device.allocate(MemoryKind::Host, 800 << 10).unwrap_err();
+        assert!(matches!(error, Error::Limit { pool: "host", limit: 0x10_0000, .. }), "{error}");
+        setup.device.allocate(MemoryKind::Device, 2 << 20).unwrap();
+    }
+}
+
+#[test]
 fn memory_that_work_lets_go_of_is_there_for_later_work() {
     let mut options = Options::default();
     (options.block, options.limit) = (1 << 20, 4 << 20);

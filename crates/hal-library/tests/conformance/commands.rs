@@ -2,11 +2,11 @@
 
 use hal::{Arg, Error, Grid, MemoryKind, Options, Place, Recorder, Result, Semaphore, Usage};
 
-use crate::common::{Command, LONG, Setup, pattern, setups, setups_with};
+use crate::common::{Command, LONG, Setup, pattern, setups, setups_of_both, setups_with};
 
 #[test]
 fn copies_move_exactly_their_range_at_every_alignment() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let source = pattern(100_000, 7);
         let from = setup.buffer(&source);
         let to = setup.buffer(&vec![0; 100_000]);
@@ -30,7 +30,7 @@ fn copies_move_exactly_their_range_at_every_alignment() {
 
 #[test]
 fn fills_repeat_their_pattern_from_the_first_byte() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let to = setup.buffer(&[0; 70_000]);
         let words = [1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
         for (size, offset, count) in
@@ -55,7 +55,7 @@ fn fills_repeat_their_pattern_from_the_first_byte() {
 
 #[test]
 fn updates_carry_their_bytes() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let to = setup.buffer(&[0; 66_000]);
         let (small, large) = (pattern(5, 1), pattern(64 << 10, 2));
         let first = |commands: &mut Recorder| -> Result<()> {
@@ -78,7 +78,7 @@ fn updates_carry_their_bytes() {
 
 #[test]
 fn commands_after_a_barrier_see_those_before_it() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let value = setup.buffer(&1u64.to_le_bytes());
         let steps: Vec<Box<Command<'_>>> = (0..20u64)
             .map(|add| {
@@ -154,7 +154,7 @@ fn indirect_dispatches_may_be_anywhere_in_a_list_longer_than_the_ring() {
 
 #[test]
 fn bindings_are_those_of_each_submission() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let mut recorder = setup.record();
         recorder.fill(Place::Binding(0, 8), &[5], 8).unwrap();
         setup.step(recorder.barrier(), Place::Binding(2, 8), 4);
@@ -197,7 +197,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 
 #[test]
 fn an_indirect_dispatch_takes_its_size_from_memory() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let kernel = setup.code.kernel("shape").unwrap();
         let counts = setup.buffer(&[0; 12]);
         let seen = setup.buffer(&[0; 4 * 64]);
@@ -242,7 +242,7 @@ fn an_indirect_dispatch_takes_its_size_from_memory() {
 
 #[test]
 fn time_stamps_grow() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let times = setup.buffer(&[0; 16]);
         let first = |commands: &mut Recorder| commands.time_stamp((&times).into()).map(|_| ());
         let second = |commands: &mut Recorder| commands.time_stamp(Place::Buffer(&times, 8)).map(|_| ());
@@ -256,7 +256,7 @@ fn time_stamps_grow() {
 
 #[test]
 fn what_does_not_match_is_refused_when_it_is_recorded() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let buffer = setup.buffer(&[0; 64]);
         let add = setup.code.kernel("add").unwrap();
         let (n, step) = (16i32.to_le_bytes(), 1i32.to_le_bytes());
@@ -332,7 +332,7 @@ fn a_command_buffer_for_one_submission_is_submitted_once() {
 
 #[test]
 fn an_empty_command_buffer_only_carries_semaphores() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let commands = setup.record().finish().unwrap();
         let done = Semaphore::new(0);
         setup.queue.execute(&commands, &[], &[], &[(&done, 3)]).unwrap();
@@ -342,7 +342,7 @@ fn an_empty_command_buffer_only_carries_semaphores() {
 
 #[test]
 fn submitted_work_holds_what_it_uses() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let gate = setup.device.allocate(MemoryKind::Host, 4).unwrap();
         gate.write(0, &[0; 4]).unwrap();
         let value = setup.buffer(&5u64.to_le_bytes());

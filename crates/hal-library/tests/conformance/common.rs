@@ -46,7 +46,7 @@ pub(crate) fn library() -> CodeObjects {
 }
 
 /// Compiles the sources in a folder of this package.
-fn build(folder: &str) -> CodeObjects {
+pub(crate) fn build(folder: &str) -> CodeObjects {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let build = kernel_build::Builder::new(path).targets(TARGETS).build();
     let build = build.unwrap_or_else(|error| panic!("compiling {folder}: {error}"));
@@ -71,6 +71,14 @@ pub(crate) struct Setup {
 
 pub(crate) fn setups() -> Vec<Setup> {
     setups_with(&Options::default())
+}
+
+/// Without and with a scheduler on the device.
+pub(crate) fn setups_of_both(mut options: Options) -> Vec<Setup> {
+    let mut setups = setups_with(&options);
+    options.scheduler = 256;
+    setups.extend(setups_with(&options));
+    setups
 }
 
 pub(crate) fn setups_with(options: &Options) -> Vec<Setup> {
@@ -108,7 +116,8 @@ impl Setup {
             .unwrap();
     }
 
-    /// Runs commands one by one, and in one command buffer, and calls `check` after each.
+    /// Runs commands one by one, and in one command buffer, and calls `check` after each. With a scheduler, the
+    /// device issues them one by one, too.
     pub(crate) fn both(&self, commands: &[&Command<'_>], mut check: impl FnMut(&str)) {
         let done = Semaphore::new(0);
         for (index, command) in commands.iter().enumerate() {
@@ -120,6 +129,20 @@ impl Setup {
         }
         done.wait(commands.len() as u64, LONG).unwrap();
         check("direct");
+        if self.device.scheduling().is_some() {
+            let done = Semaphore::new(0);
+            // The last first, so that nobody has promised what it waits for.
+            for (index, command) in commands.iter().enumerate().rev() {
+                let mut recorder = self.device.record(0, Usage::OneShot).unwrap();
+                command(&mut recorder).unwrap();
+                let one = recorder.finish().unwrap();
+                let value = index as u64 + 1;
+                self.queue.execute(&one, &[], &[(&done, value)], &[(&done, value + 1)]).unwrap();
+            }
+            done.signal(1).unwrap();
+            done.wait(commands.len() as u64 + 1, LONG).unwrap();
+            check("scheduled");
+        }
         let mut recorder = self.record();
         for command in commands {
             command(&mut recorder).unwrap();

@@ -55,9 +55,19 @@ fn options_have_ranges() {
     );
     assert!(refused(|options| options.arguments = u64::MAX).starts_with("the option `arguments`"));
     assert_eq!(
+        refused(|options| options.ring = 1),
+        "the option `ring` is 1; 65536 to 1073741824 is possible"
+    );
+    assert_eq!(
         refused(|options| options.staging = 0),
         "the option `staging` is 0; 4096 to 1073741824 is possible"
     );
+    assert_eq!(
+        refused(|options| options.limit = 1),
+        "the option `limit` is 1; 4096 to 1125899906842624 is possible"
+    );
+    assert!(refused(|options| options.host_limit = u64::MAX).starts_with("the option `host_limit`"));
+    assert!(refused(|options| options.signals = (1 << 20) + 1).starts_with("the option `signals`"));
     assert!(refused(|options| options.profile = (1 << 20) + 1).starts_with("the option `profile`"));
 }
 
@@ -75,9 +85,15 @@ fn code_is_loaded_once_and_its_kernels_are_listed() {
 
 #[test]
 fn several_gpus_are_one_device() {
+    [0, 64].into_iter().for_each(several_gpus);
+}
+
+/// `scheduler` is the option.
+fn several_gpus(scheduler: usize) {
     let first = vgpu::attach(&"gfx1100?cus=2&memory=64MiB&count=2".parse().unwrap()).unwrap();
     let driver = Driver::over(vgpu::hsa::table()).unwrap();
-    let options = Options::default().with_library(library());
+    let mut options = Options::default().with_library(library());
+    options.scheduler = scheduler;
     let uri = format!("amdgpu://{},{first}", first + 1);
     let device = driver.open(&uri.parse().unwrap(), options).unwrap();
     assert_eq!(device.members(), 2);
@@ -86,7 +102,7 @@ fn several_gpus_are_one_device() {
     let add = code.kernel("add").unwrap();
     let buffers: Vec<_> =
         (0..2).map(|member| device.allocate_on(MemoryKind::Device, member, 4 * 256).unwrap()).collect();
-    let line = Semaphore::new(0);
+    let (line, go) = (Semaphore::new(0), Semaphore::new(0));
     let (n, mut value) = (256i32.to_le_bytes(), 0);
     for buffer in &buffers {
         buffer.write(0, &[0; 4 * 256]).unwrap();
@@ -100,7 +116,7 @@ fn several_gpus_are_one_device() {
             let commands = recorder.finish().unwrap();
             let queue = device.queue(Affinity(0b1111 << (4 * member))).unwrap();
             assert_eq!(queue.member(), member);
-            queue.execute(&commands, &[], &[(&line, value)], &[(&line, value + 1)]).unwrap();
+            queue.execute(&commands, &[], &[(&line, value), (&go, 1)], &[(&line, value + 1)]).unwrap();
             value += 1;
             let other = device.queue(Affinity(0b1111 << (4 * (1 - member)))).unwrap();
             assert_eq!(
@@ -109,7 +125,9 @@ fn several_gpus_are_one_device() {
             );
         }
     }
+    go.signal(1).unwrap();
     line.wait(value, LONG).unwrap();
+    assert_eq!(device.scheduling().map_or(0, |counts| counts.scheduled), if scheduler == 0 { 0 } else { 4 });
     for buffer in &buffers {
         let mut bytes = [0; 4 * 256];
         buffer.read(0, &mut bytes).unwrap();

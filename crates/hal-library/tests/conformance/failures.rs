@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use hal::{Affinity, CommandBuffer, Error, Grid, MemoryKind, Options, Semaphore};
 
-use crate::common::{LONG, Setup, setups, setups_with};
+use crate::common::{LONG, Setup, setups_of_both, setups_with};
 use crate::imports::Owner;
 
 /// A kernel that runs until the program writes to the buffer.
-fn hold(setup: &Setup) -> (CommandBuffer, hal::Buffer) {
+pub(crate) fn hold(setup: &Setup) -> (CommandBuffer, hal::Buffer) {
     let gate = setup.device.allocate(MemoryKind::Host, 4).unwrap();
     gate.write(0, &[0; 4]).unwrap();
     let mut recorder = setup.record();
@@ -21,7 +21,7 @@ fn hold(setup: &Setup) -> (CommandBuffer, hal::Buffer) {
     (recorder.finish().unwrap(), gate)
 }
 
-fn fault(setup: &Setup) -> CommandBuffer {
+pub(crate) fn fault(setup: &Setup) -> CommandBuffer {
     let buffer = setup.buffer(&[0; 64]);
     let mut recorder = setup.record();
     // SAFETY: the kernel writes outside its memory, which the virtual GPU refuses.
@@ -34,7 +34,7 @@ fn fault(setup: &Setup) -> CommandBuffer {
 
 #[test]
 fn a_fault_reaches_everything_that_waits_for_it_and_nothing_else() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let queue = |index: u32| setup.device.queue(Affinity(1 << index)).unwrap();
         let (broken, behind, free) = (queue(0), queue(1), queue(2));
         let value = setup.buffer(&1u64.to_le_bytes());
@@ -123,7 +123,7 @@ fn what_a_submission_uses_stays_if_its_queue_stops_while_it_waits_for_room() {
 
 #[test]
 fn a_host_call_that_fails_or_panics_fails_its_semaphores() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let (one, two) = (Semaphore::new(0), Semaphore::new(0));
         setup.queue.call(&[], &[(&one, 1)], || Err(Error::Failed("no file".into()))).unwrap();
         setup.queue.call(&[], &[(&two, 1)], || panic!("on purpose")).unwrap();
@@ -138,7 +138,7 @@ fn a_host_call_that_fails_or_panics_fails_its_semaphores() {
 
 #[test]
 fn a_semaphore_that_the_program_fails_ends_waits_of_the_device_side_too() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let (go, done) = (Semaphore::new(0), Semaphore::new(0));
         setup.queue.barrier(&[(&go, 1)], &[(&done, 1)]).unwrap();
         go.fail(Error::Failed("given up".into()));

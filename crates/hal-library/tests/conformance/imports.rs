@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hal::{Arg, Buffer, Error, File, Grid, MemoryKind, Place, Semaphore, Usage};
 
-use crate::common::{LONG, Setup, pattern, setups};
+use crate::common::{LONG, Setup, drivers, pattern, setups};
 
 /// Counts when it is dropped.
 pub(crate) struct Owner(pub(crate) Arc<AtomicUsize>);
@@ -151,6 +151,19 @@ fn addresses_of_others_are_buffers() {
         setup.device.trim();
         assert_eq!(freed.load(Ordering::SeqCst), 1);
     }
+}
+
+#[test]
+fn an_address_tells_its_gpu() {
+    let setups = setups();
+    let (driver, _) = drivers().remove(0);
+    for setup in &setups {
+        let (own, host) = (setup.buffer(&[0; 100]), setup.device.allocate(MemoryKind::Host, 100).unwrap());
+        let gpu = driver.gpu_at(own.address() + 99).unwrap().expect("a GPU");
+        assert_eq!(driver.topology().gpus[gpu].agent, setup.device.agent(0).unwrap().raw().handle);
+        assert_eq!(driver.gpu_at(host.address()).unwrap(), None);
+    }
+    assert_eq!(driver.gpu_at(0x1000).unwrap(), None);
 }
 
 #[test]

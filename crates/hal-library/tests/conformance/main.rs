@@ -12,6 +12,8 @@ mod files;
 mod imports;
 mod profiles;
 mod replays;
+mod rings;
+mod scheduling;
 mod semaphores;
 mod spans;
 mod stress;

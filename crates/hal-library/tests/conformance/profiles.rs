@@ -147,6 +147,91 @@ fn work_with_a_profile_has_the_same_results() {
 }
 
 #[test]
+fn kernels_have_counters_if_they_are_wanted() {
+    let mut options = Options::default();
+    (options.profile, options.counters) = (100, true);
+    for (setup, target) in setups_with(&options).iter().zip(TARGETS) {
+        let add = setup.code.kernel("add").unwrap();
+        let values = setup.buffer(&[0; 4 * 1000]);
+        let counts = setup.buffer(&[0u32, 1, 1].map(u32::to_le_bytes).concat());
+        let mut recorder = setup.record();
+        // They may run at the same time, and end in any order.
+        for (workgroups, n) in [(1, 64), (3, 192), (2, 128)] {
+            let args = [(&values).into(), hal::Arg::Bytes(&n_bytes(n)), hal::Arg::Bytes(&n_bytes(0))];
+            // SAFETY: the kernel adds 0 to so many numbers.
+            unsafe { recorder.dispatch(&add, Grid::linear(workgroups, 64), &args) }.unwrap();
+        }
+        let args = [(&values).into(), hal::Arg::Bytes(&n_bytes(64)), hal::Arg::Bytes(&n_bytes(0))];
+        // SAFETY: as above; it does not run.
+        unsafe { recorder.barrier().dispatch_indirect(&add, [64, 1, 1], 0, (&counts).into(), &args) }
+            .unwrap();
+        let commands = recorder.finish().unwrap();
+        let line = Semaphore::new(0);
+        for replay in 0..20 {
+            setup.queue.execute(&commands, &[], &[], &[(&line, replay + 1)]).unwrap();
+        }
+        line.wait(20, LONG).unwrap();
+        let profile = take(setup);
+        assert_eq!(profile.submissions.len(), 20);
+        for submission in &profile.submissions {
+            check(submission);
+            assert_eq!(kernels(submission), ["add", "add", "add", "hal_patch", "add"]);
+            let counters = |index: usize| submission.dispatches[index].counters.as_deref();
+            for (index, workgroups) in [1, 3, 2].into_iter().enumerate() {
+                let found = counters(index).unwrap();
+                assert_eq!((found.kernel.as_str(), found.grid), ("add", [64 * workgroups, 1, 1]));
+                assert_eq!(found.workgroups, u64::from(workgroups));
+                assert!(found.complete && found.target.starts_with(target), "{found:?}");
+                let bytes = 4 * 64 * u64::from(workgroups);
+                assert_eq!((found.global.read_bytes, found.global.written_bytes), (bytes, bytes));
+                assert!(found.instructions.total() >= 5 * found.waves);
+            }
+            assert!(counters(3).is_some_and(|found| found.kernel == "hal_patch"));
+            assert!(counters(4).is_none(), "it did not run");
+        }
+    }
+    // Without the option there are none.
+    for setup in profiled(10) {
+        let value = setup.buffer(&1u64.to_le_bytes());
+        let mut recorder = setup.record();
+        setup.step(&mut recorder, (&value).into(), 1);
+        let done = Semaphore::new(0);
+        setup.queue.execute(&recorder.finish().unwrap(), &[], &[], &[(&done, 1)]).unwrap();
+        done.wait(1, LONG).unwrap();
+        assert_eq!(take(&setup).submissions[0].dispatches[0].counters, None);
+    }
+}
+
+fn n_bytes(number: i32) -> [u8; 4] {
+    number.to_le_bytes()
+}
+
+/// The HSA implementation keeps the counters of a queue only until there are too many.
+#[test]
+fn counters_are_taken_before_they_are_lost() {
+    let mut options = Options::default();
+    (options.profile, options.counters) = (1000, true);
+    let setup = setups_with(&options).remove(0);
+    let value = setup.buffer(&1u64.to_le_bytes());
+    let mut recorder = setup.record();
+    for add in 0..300 {
+        setup.step(recorder.barrier(), (&value).into(), add);
+    }
+    let commands = recorder.finish().unwrap();
+    let line = Semaphore::new(0);
+    // Fewer submissions than those after which resources are released.
+    for replay in 0..15 {
+        setup.queue.execute(&commands, &[], &[], &[(&line, replay + 1)]).unwrap();
+        line.wait((replay + 1).saturating_sub(1), LONG).unwrap();
+    }
+    line.wait(15, LONG).unwrap();
+    let profile = take(&setup);
+    let dispatches = profile.submissions.iter().flat_map(|submission| &submission.dispatches);
+    assert_eq!(dispatches.clone().count(), 4500);
+    assert!(dispatches.clone().all(|dispatch| dispatch.counters.is_some()));
+}
+
+#[test]
 fn a_profile_keeps_the_latest_submissions_and_counts_the_others() {
     for setup in profiled(3) {
         let done = Semaphore::new(0);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hal::{Affinity, Error, Semaphore};
+use hal::{Affinity, Error, Options, Semaphore};
 
-use crate::common::{LONG, setups};
+use crate::common::{LONG, setups, setups_of_both};
 
 #[test]
 fn work_waits_for_what_nobody_has_promised_yet() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let value = setup.buffer(&1u64.to_le_bytes());
         let mut recorder = setup.record();
         setup.step(&mut recorder, (&value).into(), 2);
@@ -31,7 +31,7 @@ fn work_waits_for_what_nobody_has_promised_yet() {
 
 #[test]
 fn queues_wait_for_each_other_on_the_device() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let queues: Vec<_> = (0..3).map(|index| setup.device.queue(Affinity(1 << index)).unwrap()).collect();
         let mut numbers: Vec<u64> = queues.iter().map(hal::Queue::number).collect();
         numbers.dedup();
@@ -66,7 +66,7 @@ fn a_queue_is_one_of_its_set() {
 
 #[test]
 fn host_calls_run_between_work_of_the_device() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let value = setup.buffer(&1u64.to_le_bytes());
         let mut recorder = setup.record();
         setup.step(&mut recorder, (&value).into(), 2);
@@ -93,7 +93,7 @@ fn host_calls_run_between_work_of_the_device() {
 
 #[test]
 fn waits_for_any_and_all_end_with_the_device() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let (one, two, never) = (Semaphore::new(0), Semaphore::new(0), Semaphore::new(0));
         setup.queue.barrier(&[], &[(&one, 1)]).unwrap();
         setup.queue.barrier(&[(&one, 1)], &[(&two, 9)]).unwrap();
@@ -105,7 +105,7 @@ fn waits_for_any_and_all_end_with_the_device() {
 
 #[test]
 fn values_go_forward_on_the_device_too() {
-    for setup in setups() {
+    for setup in setups_of_both(Options::default()) {
         let (line, go) = (Semaphore::new(0), Semaphore::new(0));
         // It waits on the host, so that the value is only promised.
         setup.queue.barrier(&[], &[(&line, 5)]).unwrap();

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use hal::{Affinity, Arg, Buffer, File, Grid, MemoryKind, Options, Place, Semaphore};
 
-use crate::common::{LONG, Setup, drivers, setups, setups_with};
+use crate::common::{LONG, Setup, drivers, setups_of_both, setups_with};
 
 /// A small generator, so that a run is named by its seed.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
 
 /// `FERROCM_TEST_SECONDS` is how long the threads work; by default two seconds.
-fn seconds() -> u64 {
+pub(crate) fn seconds() -> u64 {
     std::env::var("FERROCM_TEST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2)
 }
 
@@ -103,7 +103,10 @@ fn work(setup: Setup, end: Instant) -> (Arc<Setup>, Vec<Buffer>) {
 #[test]
 fn random_work_of_many_threads_loses_nothing() {
     let end = Instant::now() + Duration::from_secs(seconds());
-    for setup in setups() {
+    let mut options = Options::default();
+    // The smallest.
+    options.ring = 64 << 10;
+    for setup in setups_of_both(options.clone()) {
         let before = setup.device.statistics(MemoryKind::Device, 0).unwrap().used;
         let (setup, values) = work(setup, end);
         drop(values);
@@ -114,17 +117,26 @@ fn random_work_of_many_threads_loses_nothing() {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(setup.device.statistics(MemoryKind::Device, 0).unwrap().used, before);
+        let mut taken = 0;
+        for number in 0..options.queues {
+            let ring = setup.device.queue(Affinity(1 << number)).unwrap().ring().unwrap().unwrap();
+            assert_eq!(ring.used, 0, "{ring:?}");
+            taken += ring.taken;
+        }
+        assert_ne!(taken, 0);
     }
 }
 
 #[test]
 fn random_work_of_many_threads_has_a_profile_and_a_replay() {
     let mut options = Options::default();
-    (options.capture, options.profile) = (true, 1 << 20);
+    (options.capture, options.profile, options.counters) = (true, 1 << 20, true);
     for (setup, (driver, uri)) in setups_with(&options).into_iter().zip(drivers()) {
         let (setup, values) = work(setup, Instant::now());
         let profile = setup.device.profile().unwrap();
         assert!(profile.submissions.iter().all(|submission| submission.times.is_some()));
+        let mut dispatches = profile.submissions.iter().flat_map(|submission| &submission.dispatches);
+        assert!(dispatches.all(|dispatch| dispatch.counters.is_some()));
         let replay = setup.device.capture().unwrap();
         assert!(replay.compared() >= values.len() && profile.submissions.len() >= replay.submissions());
         let other = driver.open(&uri.parse().unwrap(), replay.options().unwrap()).unwrap();

@@ -121,6 +121,29 @@ impl<'a> Submission<'a> {
         }
     }
 
+    /// The packets, for somebody else to write. Those that kernels complete are incomplete; the list says where
+    /// the addresses of which packets are to be written first.
+    pub(crate) fn into_packets(mut self) -> (Vec<Packet>, Vec<(u64, usize)>) {
+        let start = self.before.len();
+        let mut addresses = Vec::with_capacity(self.patches.len());
+        if !self.patches.is_empty() {
+            self.packets_mut();
+            for patch in self.patches {
+                let packet = &mut self.packets.to_mut()[patch.packet];
+                put(self.arguments, patch.header_at, take_header(packet).into());
+                let address = self.arguments[patch.address_at..].as_mut_ptr() as u64;
+                addresses.push((address, start + patch.packet));
+            }
+        }
+        let mut packets = Vec::with_capacity(self.count());
+        loop {
+            match self.run(packets.len()) {
+                [] => return (packets, addresses),
+                run => packets.extend_from_slice(run),
+            }
+        }
+    }
+
     /// Reserves the slots of a ring. Then [`Writing::advance`] must be called until all packets are written,
     /// unless the queue accepts no more.
     ///
@@ -171,6 +194,12 @@ pub struct Writing<'a> {
 }
 
 impl Writing<'_> {
+    /// The number that the first of the block's packets has, or will have, in the queue.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.next - self.done as u64 + self.submission.before.len() as u64
+    }
+
     /// Writes as many packets as there is room for, and rings the doorbell. Returns whether all are written;
     /// if not, somebody has to wait for room.
     #[inline]

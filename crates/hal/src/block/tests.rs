@@ -199,7 +199,7 @@ proptest! {
         items in prop::collection::vec((0usize..100, any::<bool>(), prop::bool::weighted(0.2)), 0..30),
         is_patched in any::<bool>(),
         before in 0usize..4,
-        (does_acquire, does_complete, is_marked) in any::<(bool, bool, bool)>(),
+        (does_acquire, does_complete, is_marked, is_scheduled) in any::<(bool, bool, bool, bool)>(),
         steps in prop::collection::vec(1usize..9, 1..20),
         launches in 1usize..4,
     ) {
@@ -243,6 +243,25 @@ proptest! {
             waits.iter().for_each(|&packet| submission.add_before(packet));
             let wanted: Vec<Packet> = waits.into_iter().chain(wanted).collect();
             let (mut seen, mut steps) = (Vec::new(), steps.iter().cycle());
+            if is_scheduled && submission.count() <= queue.size {
+                // As the device's scheduler does it, which has room for all and writes the last one first.
+                let (packets, addresses) = submission.into_packets();
+                let first = ring.reserve(packets.len() as u64);
+                for (at, packet) in addresses {
+                    let place = std::ptr::with_exposed_provenance_mut::<u64>(at as usize);
+                    // SAFETY: the place is in the arguments, which nothing else uses.
+                    unsafe { place.write_unaligned(ring.slot(first + packet as u64)) };
+                }
+                for (index, packet) in packets.iter().enumerate().rev() {
+                    prop_assert_eq!(queue.process(), None);
+                    prop_assert!(ring.has_room(first, packets.len() as u64));
+                    // SAFETY: the slots are reserved and have room; as below.
+                    unsafe { ring.fill(first + index as u64, std::slice::from_ref(packet)) };
+                }
+                seen.extend(std::iter::from_fn(|| queue.process()));
+                prop_assert_eq!(seen, wanted);
+                continue;
+            }
             // SAFETY: the packets name nothing but the arguments, which live as long.
             let mut writing = unsafe { submission.begin(&mut ring) };
             while !writing.advance(&mut ring) {

@@ -10,9 +10,9 @@ use super::tlsf::{Taken, Tlsf};
 use crate::error::{Error, Result};
 
 /// Ranges begin at multiples of this: whole cache lines of every device.
-const GRANULE: u64 = 256;
+pub(super) const GRANULE: u64 = 256;
 /// Blocks are whole pages.
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 
 /// What a pool has.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -80,8 +80,18 @@ impl Pool {
         Arc::new(Self { name, memory, access, block, limit, state: Mutex::default() })
     }
 
+    /// Another pool of the same memory, without a limit.
+    pub(crate) fn like(&self, name: &'static str, block: u64) -> Arc<Self> {
+        Self::new(name, self.memory.clone(), self.access.clone(), block, 0)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent whose memory it is.
+    pub(crate) fn agent(&self) -> &Agent {
+        self.memory.agent()
     }
 
     /// The HSA pool.

@@ -217,3 +217,6 @@ fn is_in(what: &str, number: u32, count: usize) -> Read<()> {
         Err(format!("it has {count} {what}, and uses number {number}"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Any bytes as a replay file: they are refused, or written again as they were.
 
 /// Bytes before the contents: what each file begins with, the version, and the hash.
-const HEADER: usize = 52;
+pub(crate) const HEADER: usize = 52;
 
 /// The bytes with the hash that they should have.
 pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {

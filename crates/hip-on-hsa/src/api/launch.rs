@@ -126,11 +126,25 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
     })
 }
 
+/// A function, and what graphs tell the program of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) handle: hipFunction_t,
+    /// The handle, or the address of the host stub with which the program named it.
+    pub(crate) by: *const c_void,
+}
+
+impl From<hipFunction_t> for Named {
+    fn from(handle: hipFunction_t) -> Self {
+        Self { handle, by: handle.cast_const().cast() }
+    }
+}
+
 /// # Safety
 /// The arguments are as [`Layout::write`](crate::queue::arguments::Layout::write) needs them for the function
 /// that the handle names.
 pub(crate) unsafe fn launch(
-    handle: hipFunction_t,
+    named: impl Into<Named>,
     grid: Grid,
     block: [u32; 3],
     shared_bytes: u32,
@@ -139,6 +153,7 @@ pub(crate) unsafe fn launch(
     cooperative: bool,
 ) -> Result {
     let runtime = active()?;
+    let Named { handle, by } = named.into();
     let function = function(runtime, handle)?;
     let stream = resolve(runtime, stream)?;
     let launch = Launch::new(function, grid, block, shared_bytes, cooperative)?;
@@ -146,7 +161,7 @@ pub(crate) unsafe fn launch(
     launch.suits(&stream)?;
     if let Some(capture) = Capturing::of(&stream)? {
         // SAFETY: the caller is responsible for the arguments.
-        return capture.add(Op::Kernel(unsafe { KernelOp::new(launch, handle as usize, arguments) }));
+        return capture.add(Op::Kernel(unsafe { KernelOp::new(launch, by as usize, arguments) }));
     }
     // SAFETY: the caller is responsible for the arguments.
     unsafe { launch.run(runtime, &stream, arguments) }

@@ -14,7 +14,7 @@ use hip_sys::{
 
 use crate::api::copy::DEFAULT_STREAM;
 use crate::api::event::hipEventRecord;
-use crate::api::launch::{launch, packed};
+use crate::api::launch::{Named, launch, packed};
 use crate::caller;
 use crate::devices::stream::resolve;
 use crate::error::{Result, describe, entry, succeed};
@@ -69,7 +69,8 @@ impl Shape {
     unsafe fn launch(self, pointer: *const c_void, arguments: Explicit, cooperative: bool) -> Result {
         let runtime = active()?;
         let shared_bytes = u32::try_from(self.shared_bytes).map_err(|_| INVALID_VALUE)?;
-        let function = kernel(runtime, pointer, resolve(runtime, self.stream)?.device)?;
+        let handle = kernel(runtime, pointer, resolve(runtime, self.stream)?.device)?;
+        let function = Named { handle, by: pointer };
         let (grid, block) = (axes(self.grid), axes(self.block));
         // SAFETY: as this function's contract.
         unsafe {

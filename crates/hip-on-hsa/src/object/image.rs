@@ -1,14 +1,15 @@
-//! Code objects as programs pass them: plain, in an offload bundle, compressed or not, or behind a fat
-//! binary's header.
+//! Code objects as programs pass them: plain, in an offload bundle, compressed or not, behind a fat binary's
+//! header, or as text, where programs expect PTX.
 //!
 //! HIP passes images only by address, so their headers determine their length; nothing beyond the end that
 //! the headers state is read.
 
 use std::borrow::Cow;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use code_object::TargetId;
 use code_object::bundle::{self, Extent};
+use code_object::text;
 use hip_sys::hipError_t;
 
 use crate::caller;
@@ -18,6 +19,9 @@ const INVALID_IMAGE: hipError_t = hipError_t::hipErrorInvalidImage;
 
 /// First word of the structure that clang emits for `__hipRegisterFatBinary`.
 const FAT_BINARY_MAGIC: u32 = 0x4849_5046;
+
+/// The first bytes of code as text.
+const TEXT: [u8; 4] = *b"// A";
 
 /// The image at an address: an ELF file, or the entry of a bundle that fits the device best.
 ///
@@ -36,6 +40,11 @@ pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> 
             return Err(INVALID_IMAGE);
         }
     }
+    if bytes(start, 4)? == TEXT {
+        // SAFETY: like PTX, a text ends with a NUL.
+        let text = unsafe { caller::text(start as *const c_char) }?;
+        return in_bytes(text.to_bytes(), device);
+    }
     let mut known = 4;
     loop {
         let beginning = bytes(start, known)?;
@@ -48,7 +57,14 @@ pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> 
 
 /// As [`at_address`] for an image whose length is known.
 pub(crate) fn in_bytes<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>> {
-    bundle::code_for(bytes, device).map_err(refused)
+    if !text::is_code(bytes) {
+        return bundle::code_for(bytes, device).map_err(refused);
+    }
+    let bytes = text::decode(bytes).map_err(|error| {
+        tracing::error!("an image is refused: {error}");
+        INVALID_IMAGE
+    })?;
+    Ok(Cow::Owned(bundle::code_for(&bytes, device).map_err(refused)?.into_owned()))
 }
 
 /// The image cannot be read, or has no code for the device.
@@ -99,6 +115,18 @@ mod tests {
         // SAFETY: the structure points to a complete bundle.
         let found = unsafe { at_address(wrapper.as_ptr().cast(), &device("gfx1100")) };
         assert_eq!(found, Ok(b"exact"[..].into()));
+    }
+
+    #[test]
+    fn an_image_may_be_text() {
+        let mut text = text::encode(&bundle("hipv4-amdgcn-amd-amdhsa--gfx1100", b"exact"));
+        assert_eq!(in_bytes(text.as_bytes(), &device("gfx1100")), Ok(b"exact"[..].into()));
+        text.push('\0');
+        // SAFETY: the text ends with a NUL.
+        let found = |name| unsafe { at_address(text.as_ptr().cast(), &device(name)) };
+        assert_eq!(found("gfx1100"), Ok(b"exact"[..].into()));
+        assert_eq!(found("gfx90a"), Err(hipError_t::hipErrorNoBinaryForGpu));
+        assert_eq!(in_bytes(b"// AMDGPU code objects in base64\n?", &device("gfx1100")), Err(INVALID_IMAGE));
     }
 
     #[test]

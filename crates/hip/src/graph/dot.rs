@@ -36,12 +36,17 @@ impl Graph {
     }
 
     pub(super) fn kind(&self, node: hipGraphNode_t) -> Result<String> {
+        let kind = self.node_type(node)?;
+        let name = kind.name().and_then(|name| name.strip_prefix("hipGraphNodeType"));
+        Ok(name.map_or_else(|| format!("type {}", kind.0), str::to_owned))
+    }
+
+    pub(super) fn node_type(&self, node: hipGraphNode_t) -> Result<hipGraphNodeType> {
         let _one = self.handle.lock();
         let mut kind = hipGraphNodeType::hipGraphNodeTypeEmpty;
         // SAFETY: the node is one of the graph, and the result is a place to write to.
         unsafe { call!(self.device().table(), hipGraphNodeGetType(node, &raw mut kind))? };
-        let name = kind.name().and_then(|name| name.strip_prefix("hipGraphNodeType"));
-        Ok(name.map_or_else(|| format!("type {}", kind.0), str::to_owned))
+        Ok(kind)
     }
 
     pub(super) fn edges(&self) -> Result<Vec<(hipGraphNode_t, hipGraphNode_t)>> {

@@ -143,6 +143,10 @@ impl Resources {
         self.memory.iter().any(|(known, _)| Arc::ptr_eq(known, allocation))
     }
 
+    pub(crate) fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
     /// The memory that graphs allocate.
     pub(crate) fn graph_memory(&self) -> impl Iterator<Item = &Arc<Allocation>> {
         self.memory.iter().map(|(allocation, _)| allocation).filter(|allocation| allocation.graph().is_some())

@@ -13,7 +13,6 @@ use device_compiler::cuda::{self, Dialect};
 use device_compiler::limits::Limits;
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 
-use super::program::without_ptx;
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
 use crate::call::dropped;
 use crate::device::Device;
@@ -303,7 +302,7 @@ impl Compiler {
         let source = match dialect {
             // Keep the program's line numbers in messages.
             Dialect::Cuda => {
-                let source = without_ptx(&program.source);
+                let source = program.source_without_ptx();
                 text(&format!("#include \"{}\"\n#line 1\n{source}", cuda::RUNTIME_HEADER))?
             }
             Dialect::Hip => lines(&program.source)?,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
 use device_compiler::cuda::{self, Dialect};
+use device_compiler::ptx;
 
 use super::Diagnostic;
 use crate::device::Device;
@@ -89,7 +90,11 @@ impl Program {
     /// The program's headers and, in the CUDA dialect, CUDA headers that it does not provide itself. AMD's
     /// library may not support names with folders, so it gets only those that are included.
     pub(super) fn all_headers(&self, dialect: Dialect) -> Vec<(&str, Cow<'_, str>)> {
-        let text = |text| if dialect == Dialect::Cuda { without_ptx(text) } else { Cow::Borrowed(text) };
+        let macros = self.macros();
+        let text = |text| match dialect {
+            Dialect::Cuda => without_ptx(text, &macros),
+            Dialect::Hip => Cow::Borrowed(text),
+        };
         let mut all: Vec<(&str, Cow<'_, str>)> =
             self.headers.iter().map(|(name, header)| (name.as_str(), text(header.as_str()))).collect();
         if dialect == Dialect::Cuda {
@@ -102,11 +107,21 @@ impl Program {
         }
         all
     }
+
+    /// The source with its inline PTX translated to C++.
+    pub(super) fn source_without_ptx(&self) -> Cow<'_, str> {
+        without_ptx(&self.source, &self.macros())
+    }
+
+    /// The macros that inline PTX may use.
+    fn macros(&self) -> ptx::Definitions {
+        let headers = self.headers.iter().map(|(_, text)| text);
+        ptx::Definitions::of([&self.source].into_iter().chain(headers).map(String::as_str))
+    }
 }
 
-/// The text with its inline PTX translated to C++.
-pub(super) fn without_ptx(text: &str) -> Cow<'_, str> {
-    device_compiler::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
+fn without_ptx<'a>(text: &'a str, macros: &ptx::Definitions) -> Cow<'a, str> {
+    ptx::rewrite_with(text, macros).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Makes a program of a source text, for each type of text.

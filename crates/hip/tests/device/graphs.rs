@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hip::graph::Node;
+use hip::graph::{Node, NodeWork};
 use hip::{
     Device, DeviceAddress, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Event, Function, Graph,
     GraphError, HostBuffer, Launch, SharedHostBuffer, Stream,
@@ -642,6 +642,69 @@ fn executable_graphs_become_others_that_are_like_them() {
     y.fill(&stream, 0.0).unwrap();
     exec.launch(&stream).unwrap();
     assert_eq!(y.to_vec(&stream).unwrap(), [2.0; N]);
+}
+
+#[test]
+fn nodes_say_what_they_do_level_by_level() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let function = common::module(&device).function("saxpy").unwrap();
+    let (mut x, mut y) = buffers(&stream);
+    let mut z = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
+    let [x_at, y_at, z_at] = [x.address(), y.address(), z.address()];
+    let graph = device.capture(|stream| {
+        x.fill(stream, 2.0)?;
+        let beside = stream.fork()?;
+        z.fill(&beside, 1.0)?;
+        // SAFETY: both buffers have as many elements as the kernel accesses.
+        unsafe { saxpy(&function, stream, 3.0, &x, &mut y).enqueue()? };
+        z.copy_from(stream, &y)
+    });
+    let nodes = graph.unwrap().describe().unwrap();
+    let mut levels: Vec<usize> = nodes.iter().map(|node| node.level).collect();
+    assert!(levels.is_sorted(), "{levels:?}");
+    levels.dedup();
+    assert_eq!(levels.len(), levels[levels.len() - 1] + 1, "none is left out: {levels:?}");
+    let (mut fills, mut kernels, mut copies) = (Vec::new(), 0, 0);
+    for node in &nodes {
+        match &node.work {
+            NodeWork::Fill { to, pattern, bytes } => {
+                assert_eq!(*bytes, 4 * N);
+                fills.push((*to, f32::from_le_bytes((**pattern).try_into().unwrap()), node.level));
+            }
+            NodeWork::Kernel { function: its, config, arguments } => {
+                assert_eq!((its.name(), its.as_raw()), (function.name(), function.as_raw()));
+                let blocks = N.div_ceil(256) as u32;
+                assert_eq!((config.grid.0, config.block.0), ([blocks, 1, 1], [256, 1, 1]));
+                assert!(!config.cooperative);
+                let expected: [&[u8]; 4] = [
+                    &(N as u32).to_ne_bytes(),
+                    &3.0_f32.to_ne_bytes(),
+                    &x_at.0.to_ne_bytes(),
+                    &y_at.0.to_ne_bytes(),
+                ];
+                assert!(arguments.iter().map(|bytes| &**bytes).eq(expected), "{arguments:?}");
+                kernels += 1;
+            }
+            NodeWork::Copy { to, from, bytes } => {
+                assert_eq!((*to, *from, *bytes), (z_at, y_at, 4 * N));
+                assert_eq!(node.level, levels.len() - 1, "it waits for both branches");
+                copies += 1;
+            }
+            NodeWork::Nothing => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    fills.sort_by_key(|(to, ..)| to.0);
+    let mut expected = [(x_at, 2.0), (z_at, 1.0)];
+    expected.sort_by_key(|(to, _)| to.0);
+    assert_eq!(fills.iter().map(|(to, value, _)| (*to, *value)).collect::<Vec<_>>(), expected);
+    assert_eq!((kernels, copies), (1, 1));
+
+    let mut other = Graph::new(&device).unwrap();
+    other.add_host_function(|| (), &[]).unwrap();
+    let work = other.describe().unwrap().remove(0).work;
+    assert!(matches!(&work, NodeWork::Other(kind) if kind == "Host"), "{work:?}");
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use super::Translator;
 use crate::cursor::Cursor;
-use crate::finding::{Rule, Severity};
 use crate::includes::{API_HEADER, Directives, Included, RUNTIME_HEADER};
 use crate::tables::{Family, Row, RowNumber};
 use cpp_lexer::Kind;
+
+/// What some editors write in front of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Translator<'_> {
     /// Translates includes, removes duplicates, and adds HIP's own header.
@@ -53,12 +55,14 @@ impl Translator<'_> {
         });
         let first = first.map_or(usize::MAX, |include| cursor.tokens[include.hash].start);
         let early = empty_lines.iter().copied().filter(|&line| line <= first).min();
-        let comment = directives.comment_line.filter(|_| device_code);
-        let early_comment = comment.filter(|&line| line < first && early.is_none() && first != usize::MAX);
-        let empty = early.or_else(|| empty_lines.into_iter().min().filter(|_| early_comment.is_none()));
+        let comment = directives.comment_line.filter(|&line| device_code && line < first);
         // The comment can follow it on the same line.
-        let comment = comment.filter(|_| empty.is_none());
-        let place = empty.or(comment).filter(|_| needs_header);
+        let comment = comment.filter(|_| early.is_none());
+        // Host code may get along with what its headers include, so it gets no line of its own if there are
+        // any.
+        let headers = first != usize::MAX;
+        let late = empty_lines.into_iter().min().filter(|_| headers && !device_code);
+        let place = early.or(comment).or(late).filter(|_| needs_header);
         let include = || format!("#include <{RUNTIME_HEADER}>");
         for (start, end) in dropped {
             if place == Some(start) {
@@ -72,15 +76,12 @@ impl Translator<'_> {
                 let space = if comment.is_some() { "  " } else { "" };
                 self.edits.insert(start, include() + space);
             }
-            None if needs_header && device_code => {
-                self.report(
-                    0,
-                    0,
-                    Rule::RuntimeHeader,
-                    Severity::Warning,
-                    format!("the file has device code and does not include <{RUNTIME_HEADER}>"),
-                    "include it; there is no empty line or comment before the code where it could go",
-                );
+            None if needs_header && (device_code || !headers) => {
+                // A line of its own, as hipify-perl adds it.
+                let mark = if cursor.source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+                let line = cursor.source.iter().position(|&byte| byte == b'\n').unwrap_or(0);
+                let windows = line.checked_sub(1).and_then(|at| cursor.source.get(at)) == Some(&b'\r');
+                self.edits.insert(mark, include() + if windows { "\r\n" } else { "\n" });
             }
             _ => {}
         }
@@ -120,7 +121,7 @@ fn ends_line(cursor: &Cursor<'_>, index: usize) -> bool {
 }
 
 /// Words that only occur in device code or in sources that launch it.
-fn has_device_code(cursor: &Cursor<'_>) -> bool {
+pub(super) fn has_device_code(cursor: &Cursor<'_>) -> bool {
     const WORDS: [&[u8]; 4] = [b"__global__", b"__device__", b"__shared__", b"__constant__"];
     cursor.tokens.iter().any(|token| {
         token.kind == Kind::Word && WORDS.contains(&token.text(cursor.source))

@@ -47,7 +47,9 @@ impl Translator<'_> {
             inner.start += base;
             inner.end += base;
         }
-        self.code(&Cursor { source: cursor.source, tokens: &tokens }, true);
+        let inner = Cursor { source: self.source, tokens: &tokens };
+        self.declarations(&inner);
+        self.code(&inner, true);
     }
 
     /// `<…>` in a raw string's `#include`, or in `__has_include`.

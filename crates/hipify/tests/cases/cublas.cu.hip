@@ -1,5 +1,5 @@
-#include <hipblas.h>
-#include <hipblaslt.h>
+#include <hipblas/hipblas.h>
+#include <hipblaslt/hipblaslt.h>
 #include <hip/hip_runtime.h>
 void multiply(hipblasHandle_t handle, int n, const float* a, const float* b, float* c) {
   const float one = 1.f, zero = 0.f;

@@ -1,4 +1,4 @@
-#include <hipblaslt.h>
+#include <hipblaslt/hipblaslt.h>
 void f(hipblasLtHandle_t handle) {
   hipblasLtMatmulDesc_t operation;
   hipblasLtMatrixLayout_t a;

@@ -1,6 +1,7 @@
+#include <hip/hip_runtime.h>
 #include <hiprand/hiprand.h>
 #include <hiprand/hiprand_kernel.h>
-#include <hip/hip_runtime.h>
+
 
 __global__ void init(hiprandState* states, hiprandStatePhilox4_32_10_t* philox) {
   hiprand_init(1234, threadIdx.x, 0, &states[threadIdx.x]);

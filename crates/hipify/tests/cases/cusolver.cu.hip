@@ -1,4 +1,4 @@
-#include <hipsolver.h>
+#include <hipsolver/hipsolver.h>
 void factorize(hipsolverHandle_t handle) {
   int size;
   hipsolverStatus_t status = hipsolverDnSgetrf_bufferSize(handle, n, n, a, n, &size);

@@ -1,4 +1,4 @@
-#include <hipsparse.h>
+#include <hipsparse/hipsparse.h>
 void product(hipsparseHandle_t handle) {
   hipsparseSpMatDescr_t a;
   hipsparseDnVecDescr_t x;

@@ -1,4 +1,4 @@
-#include <hiptensor.h>
+#include <hiptensor/hiptensor.h>
 void contract() {
   hiptensorHandle_t handle;
   hiptensorCreate(&handle);

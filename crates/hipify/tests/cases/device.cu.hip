@@ -10,7 +10,7 @@ __device__ float saturate(float x);
 
 __global__ void kernel(float4* out, __hip_bfloat16* b, __hip_fp8_e4m3 f, __hip_fp8x4_e5m2 g) {
   float4 v = make_float4(1, 2, 3, 4);
-  int lane = __shfl_down_sync(0xffffffff, threadIdx.x, 1) + __shfl(1, 2);
+  int lane = __shfl_down_sync(0xffffffffffffffffull, threadIdx.x, 1) + __shfl(1, 2);
   unsigned a = umul24(3, 4) + mine::umul24(3, 4) + thing.umul24(3, 4) + ::umul24(1, 2);
   float s = saturate(2.f);
   longlong4_16a wide;

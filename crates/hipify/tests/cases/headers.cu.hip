@@ -5,15 +5,15 @@
 
 #include "hip/hip_runtime_api.h" // trailing
 #include <vector>
-#include "hipblas.h"
+#include "hipblas/hipblas.h"
 
 #include <hip/hip_vector_types.h>
   // not needed
 #include <hip/hip_runtime.h>
 #ifdef WITH_SPARSE
-#include <hipsparse.h>
+#include <hipsparse/hipsparse.h>
 #endif
-#include <hipsparse.h>
+#include <hipsparse/hipsparse.h>
 #if __has_include(<hip/hip_fp16.h>)
 #include <hip/hip_fp16.h>
 #endif

@@ -3,7 +3,7 @@
 #define AGAIN_CUH
 #include <hip/hip_runtime.h>
 static int counter;
-#include "hipsolver.h"
+#include "hipsolver/hipsolver.h"
 #
 #if CUDART_VERSION >= 11000
 #

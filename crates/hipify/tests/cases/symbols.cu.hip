@@ -11,7 +11,7 @@ void f() {
   hipFuncSetAttribute(reinterpret_cast<const void*>(kernel<float, 2>), hipFuncAttributeMaxDynamicSharedMemorySize, 1024);
   hipFuncSetCacheConfig(reinterpret_cast<const void*>(kernel), hipFuncCachePreferL1);
   hipFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel<int, 3>));
-  hipLaunchKernel(reinterpret_cast<const void*>((void*)kernel), grid, block, args, 0, stream);
+  hipLaunchKernel((void*)kernel, grid, block, args, 0, stream);
   hipLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, args);
   hipGraphAddMemcpyNodeToSymbol(&node, graph, deps, 1, HIP_SYMBOL(table), host, 4, 0, kind);
   hipGraphMemcpyNodeSetParamsFromSymbol(node, host, HIP_SYMBOL(table), 4, 0, kind);

@@ -80,10 +80,8 @@ fn sources_become_what_is_expected() {
             assert!(&expected == found, "{name}{what}:\n{}", differences(&expected, found));
         }
         assert_eq!(translate(&translation.text, &options).text, translation.text, "{name} a second time");
-        assert_eq!(
-            text.lines().count(),
-            translation.text.split_inclusive(|&byte| byte == b'\n').count(),
-            "{name}"
-        );
+        let lines = translation.text.split_inclusive(|&byte| byte == b'\n').count();
+        let added = usize::from(translated.starts_with("#include <hip/hip_runtime.h>\n"));
+        assert!((text.lines().count()..=text.lines().count() + added).contains(&lines), "{name}");
     }
 }

@@ -148,7 +148,7 @@ fn a_check_fails_on_errors_and_on_warnings_if_asked() {
     let folder = folder();
     let check = |more: &[&str]| hipify(&[&["--check"], more, &[&path(&folder, "")]].concat());
     assert_eq!(check(&[]).code(), 0);
-    fs::write(folder.path().join("w.cu"), "cudaWhatever();\n").unwrap();
+    fs::write(folder.path().join("w.cu"), "#include <mine.h>\ncudaWhatever();\n").unwrap();
     assert_eq!((check(&[]).code(), check(&["--strict"]).code()), (0, 1));
     assert_eq!(check(&["--strict", "--whitelist", "cudaOther,cudaWhatever"]).code(), 0);
     assert_eq!(check(&["--strict", "--exclude-files", "w.cu"]).code(), 0);
@@ -158,8 +158,18 @@ fn a_check_fails_on_errors_and_on_warnings_if_asked() {
     assert!(
         ran.out.contains("bad.cu:2:3: error: HIP has no equivalent of `cuMulticastCreate` [unsupported]\n")
     );
-    assert!(ran.out.ends_with("5 names in 5 files (8 lines): 1 error, 1 warning, 0 notes\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("5 names in 5 files (9 lines): 1 error, 1 warning, 0 notes\n"), "{}", ran.out);
     assert_eq!(check(&["--exclude-dirs", "sub"]).code(), 0);
+    // Nothing but CUDA could declare it.
+    fs::write(folder.path().join("w.cu"), "cudaWhatever();\n").unwrap();
+    assert_eq!(check(&["--exclude-dirs", "sub"]).code(), 1);
+    fs::write(folder.path().join("w.h"), "void cudaWhatever();\n").unwrap();
+    fs::write(folder.path().join("w.cu"), "#include \"w.h\"\nvoid f() { cudaWhatever(); }\n").unwrap();
+    assert_eq!(check(&["--exclude-dirs", "sub", "--strict"]).code(), 0);
+    let debug = "#ifdef DEBUG\nvoid f() { cuMulticastCreate(); }\n#endif\n";
+    fs::write(folder.path().join("w.cu"), debug).unwrap();
+    assert_eq!(check(&["--exclude-dirs", "sub"]).code(), 0);
+    assert_eq!(check(&["--exclude-dirs", "sub", "--define", "DEBUG"]).code(), 1);
     assert_eq!(text(folder.path().join("sub/bad.cu")), BAD);
 }
 
@@ -226,5 +236,8 @@ fn bytes_that_are_no_text_pass_through() {
     let file = folder.path().join("a.cu");
     fs::write(&file, b"// \xff\xfe cudaFree\n\xffcudaFree();\n").unwrap();
     assert_eq!(hipify(&["-i", file.to_str().unwrap()]).code(), 0);
-    assert_eq!(fs::read(Path::new(&file)).unwrap(), b"// \xff\xfe hipFree\n\xffhipFree();\n");
+    assert_eq!(
+        fs::read(Path::new(&file)).unwrap(),
+        b"#include <hip/hip_runtime.h>\n// \xff\xfe hipFree\n\xffhipFree();\n"
+    );
 }

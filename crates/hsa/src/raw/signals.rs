@@ -9,18 +9,30 @@ use super::{Answer, Calls, Errors};
 /// A pool of unused signals.
 ///
 /// On real hardware, creating a signal takes a system call.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct SignalPool {
     free: Mutex<Vec<hsa_signal_t>>,
+    keep: usize,
 }
 
-/// The pool keeps at most this many signals.
+/// A pool keeps at most this many signals, unless it is told otherwise.
 const KEEP: usize = 1024;
+
+impl Default for SignalPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl SignalPool {
     /// Makes an empty pool.
     pub const fn new() -> Self {
-        Self { free: Mutex::new(Vec::new()) }
+        Self::keeping(KEEP)
+    }
+
+    /// Makes an empty pool that keeps at most so many signals.
+    pub const fn keeping(keep: usize) -> Self {
+        Self { free: Mutex::new(Vec::new()), keep }
     }
 
     /// Takes a signal and sets its value; makes a new one if the pool is empty.
@@ -57,7 +69,7 @@ impl SignalPool {
     /// it any more.
     pub unsafe fn give_back<E: Errors>(&self, hsa: Calls<E>, signal: hsa_signal_t) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < KEEP {
+        if free.len() < self.keep {
             free.push(signal);
         } else {
             drop(free);

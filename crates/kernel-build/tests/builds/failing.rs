@@ -57,6 +57,16 @@ fn ptx_without_an_equivalent_names_its_line_and_who_uses_it() {
 }
 
 #[test]
+fn a_folder_of_headers_that_does_not_exist_is_told() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
+    let missing = folder.path().join("no/such/folder");
+    let build = folder.builder().include(&missing).flag("--verbose").targets(["gfx1100"]).build().unwrap();
+    assert_eq!((build.missing_includes, build.includes.len()), (vec![missing], 0));
+}
+
+#[test]
 fn cuda_names_compile_as_they_are_and_translated() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain.clone());

@@ -116,6 +116,15 @@ fn graphs_take_launches_and_host_sides() {
     compile("graphs", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
+/// Chains of kernels, copies and fills, whose graphs are updated, or get parameters, between launches.
+#[test]
+fn graphs_of_a_decoder_have_the_bits_of_plain_launches() {
+    let program = compile("decode", BOTH, &[]);
+    for target in BOTH {
+        program.succeeds(&format!("vgpu:{target}"));
+    }
+}
+
 #[test]
 fn properties_have_the_layout_of_the_function_that_is_called() {
     let program = compile("properties", GFX1100, &[]);

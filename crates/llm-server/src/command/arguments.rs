@@ -22,6 +22,10 @@ pub struct LoadArguments {
     /// Devices that share the model, from the named one on [default: 1]
     #[arg(long, value_name = "COUNT", env = variables::RANKS.name)]
     pub ranks: Option<usize>,
+    /// What runs recorded steps: graph, a graph of HIP or CUDA, or hal, a command buffer straight on HSA
+    /// [default: graph]
+    #[arg(long, value_name = "HOW", env = variables::STEPS.name)]
+    pub steps: Option<String>,
     /// An adapter of low rank, a GGUF file or a folder of PEFT; `:` and a number behind it scale it
     #[arg(long, value_name = "PATH[:SCALE]", env = variables::LORA.name)]
     pub lora: Vec<String>,
@@ -48,6 +52,7 @@ impl LoadArguments {
             cache_type: self.cache_type.clone(),
             places: None,
             ranks: self.ranks,
+            steps: self.steps.clone(),
             adapters: self.lora.clone(),
             draft_model: self.draft_model.clone(),
             guesses: self.guesses,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use backend::{
-    BackendInfo, BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, Selected,
+    BackendInfo, BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, Selected, Steps,
     estimate_model_memory, fit_context, select_backend, select_ranks,
 };
 
@@ -95,6 +95,8 @@ pub struct EngineOptions<'o> {
     pub device: String,
     /// Devices that share the model, from this one on: 1 for this one alone.
     pub ranks: usize,
+    /// What runs the steps that are recorded. Where a device cannot do it, the engine does not open.
+    pub steps: Steps,
     /// Positions of a sequence; `None` for those of the model, up to 4096.
     pub context: Option<usize>,
     /// Positions of the cache, for all sequences together; `None` for twice the context.
@@ -124,6 +126,7 @@ impl Default for EngineOptions<'_> {
         Self {
             device: "auto".into(),
             ranks: 1,
+            steps: Steps::Graph,
             context: None,
             cache: None,
             places: 16,
@@ -143,6 +146,7 @@ impl fmt::Debug for EngineOptions<'_> {
         f.debug_struct("EngineOptions")
             .field("device", &self.device)
             .field("ranks", &self.ranks)
+            .field("steps", &self.steps)
             .field("context", &self.context)
             .field("cache", &self.cache)
             .field("places", &self.places)
@@ -273,6 +277,9 @@ fn open_encoder(
         let problem = "is for a model that generates text, and this is an encoder".into();
         return Err(Error::Adapter { path: adapter.path.clone(), problem });
     }
+    if options.steps != Steps::Graph {
+        return Err(unable(&config, "is an encoder, whose steps are not recorded".into()));
+    }
     let of = description.bytes;
     let mut progress = |read| {
         if let Some(progress) = options.progress.as_mut() {
@@ -299,6 +306,7 @@ fn open_generator(
     let Source { files, config, tokenizer, template, mut description } = source;
     let backend = &backends[0];
     let kind = backend.info().kind;
+    backends.iter().try_for_each(|backend| backend.set_steps(options.steps))?;
     let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let models = || std::iter::once(&config).chain(drafter.iter().map(|(_, config)| config));
     // All have activations of the same type.

@@ -1,6 +1,7 @@
 //! Models on the device that `FERROCM_DEVICE` names, or on a virtual gfx1100, against llama.cpp.
 
 mod nodes;
+mod recorded;
 #[path = "../cpu/support.rs"]
 mod support;
 #[path = "../cpu/tiny.rs"]

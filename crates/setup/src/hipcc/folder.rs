@@ -30,39 +30,52 @@ pub(super) const COMPILERS: &str = "llvm/bin";
 
 /// An item in the folder.
 #[derive(Debug, PartialEq, Eq)]
-enum Item {
+pub(crate) enum Item {
     /// A link to this place.
     Link(PathBuf),
     /// A file with this text.
     Text(String),
+    /// A file with these bytes.
+    Bytes(Vec<u8>),
     /// A shell script.
     Script(Vec<u8>),
 }
 
 /// Creates the folder below `cache`, unless it exists.
 pub(super) fn make(cache: &Path, parts: &Parts<'_>) -> Result<PathBuf, Error> {
-    let items = items(parts);
-    let folder = cache.join("hip");
-    let place = folder.join(id(&items));
+    place(&cache.join("hip"), &items(parts), "", |_| Ok(()))
+}
+
+/// Creates a folder of these items in `folder`, unless it exists. `finish` adds what is made from what `salt`
+/// identifies.
+pub(crate) fn place(
+    folder: &Path,
+    items: &[(String, Item)],
+    salt: &str,
+    finish: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<PathBuf, Error> {
+    let place = folder.join(id(items, salt));
     if place.is_dir() {
         return Ok(place);
     }
-    fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
-    let staging = tempfile::Builder::new().prefix(".staging-").tempdir_in(&folder);
-    let staging = staging.map_err(io_error("create a folder in", &folder))?;
+    fs::create_dir_all(folder).map_err(io_error("create", folder))?;
+    let staging = tempfile::Builder::new().prefix(".staging-").tempdir_in(folder);
+    let staging = staging.map_err(io_error("create a folder in", folder))?;
     let tree = staging.path().join("tree");
-    for (name, item) in &items {
+    for (name, item) in items {
         let path = tree.join(name);
         let above = path.parent().unwrap_or(&tree);
         fs::create_dir_all(above).map_err(io_error("create", above))?;
         let made = match item {
             Item::Link(to) => symlink(to, &path),
             Item::Text(text) => fs::write(&path, text),
+            Item::Bytes(bytes) => fs::write(&path, bytes),
             Item::Script(text) => fs::write(&path, text)
                 .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755))),
         };
         made.map_err(io_error("write", &path))?;
     }
+    finish(&tree)?;
     match fs::rename(&tree, &place) {
         // Another run may have created it in the meantime.
         Err(_) if place.is_dir() => Ok(place),
@@ -126,7 +139,7 @@ fn headers(toolchain: &Toolchain) -> Vec<(String, PathBuf)> {
 }
 
 /// A program that calls this one.
-fn script(program: &Path, libraries: Option<&Path>, arguments: &str) -> Vec<u8> {
+pub(crate) fn script(program: &Path, libraries: Option<&Path>, arguments: &str) -> Vec<u8> {
     let mut text = b"#!/bin/sh\n".to_vec();
     if let Some(libraries) = libraries {
         // A user's setting takes precedence.
@@ -154,12 +167,14 @@ fn quoted(word: &OsStr) -> Vec<u8> {
 }
 
 /// A name for the folder that identifies its contents.
-fn id(items: &[(String, Item)]) -> String {
+fn id(items: &[(String, Item)], salt: &str) -> String {
     let mut hash = Sha256::new();
+    hash.update(salt.as_bytes());
     for (name, item) in items {
         let (kind, bytes) = match item {
             Item::Link(to) => (b'l', to.as_os_str().as_bytes()),
             Item::Text(text) => (b't', text.as_bytes()),
+            Item::Bytes(bytes) => (b'b', bytes.as_slice()),
             Item::Script(text) => (b's', text.as_slice()),
         };
         for part in [name.as_bytes(), &[kind], bytes] {

@@ -13,7 +13,7 @@ use hsa_sys::*;
 
 use super::beside::Beside;
 use super::event::lock;
-use super::queue::{Failure, PACKET, Queue};
+use super::queue::{Failure, PACKET, Queue, hear_kernels};
 use super::signal::{Condition, Signal, wait_any};
 use super::{S, now};
 use crate::machine::{Dispatch, DispatchError, FaultKind};
@@ -310,10 +310,12 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }
     // SAFETY: whoever wrote the packet vouches for the kernel, its arguments and the memory that it uses.
-    match unsafe { queue.device.dispatch_until(&dispatch, &queue.stop) } {
+    let ran = unsafe { queue.device.dispatch_until(&dispatch, &queue.stop) };
+    hear_kernels();
+    match ran {
         Ok(stats) => {
             if let Some(counters) = stats.counters.filter(|_| dispatch.counters) {
-                queue.keep(counters);
+                queue.keep(id, counters);
             }
             Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns })
         }

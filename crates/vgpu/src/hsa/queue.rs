@@ -26,7 +26,11 @@ pub(super) const BESIDE: usize = 15;
 /// The offset of the packets that are being processed, for kernels that read them. They follow the queue's
 /// struct.
 const CURRENT_PACKET: u64 = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(PACKET);
-const BLOCK: u64 = CURRENT_PACKET + (1 + BESIDE as u64) * PACKET;
+/// The offset of the word to which kernels store to ring the queue's doorbell.
+const RUNG: u64 = CURRENT_PACKET + (1 + BESIDE as u64) * PACKET;
+const BLOCK: u64 = RUNG + PACKET;
+/// No kernel has rung the doorbell since the last look.
+const SILENT: u64 = u64::MAX;
 /// How long a recently used queue polls frequently for packets that no doorbell announced.
 const ATTENTIVE: Duration = Duration::from_millis(100);
 const OFTEN: Duration = Duration::from_millis(1);
@@ -66,8 +70,8 @@ pub(super) struct Queue {
     report_taken: AtomicBool,
     /// Whether kernels collect counters.
     counting: AtomicBool,
-    /// The counters of kernels that have ended, oldest first.
-    counted: Mutex<VecDeque<Arc<Counters>>>,
+    /// The counters of kernels that have ended, oldest first, with the numbers of their packets.
+    counted: Mutex<VecDeque<(u64, Arc<Counters>)>>,
     /// The compute units of its kernels.
     pub(super) units: Mutex<Units>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -130,13 +134,13 @@ impl Queue {
         self.counting.load(Ordering::Relaxed)
     }
 
-    /// Stores a kernel's counters.
-    pub(super) fn keep(&self, counters: Arc<Counters>) {
+    /// Stores the counters of a packet's kernel.
+    pub(super) fn keep(&self, packet: u64, counters: Arc<Counters>) {
         let mut counted = lock(&self.counted);
         if counted.len() == COUNTED_DISPATCHES {
             counted.pop_front();
         }
-        counted.push_back(counters);
+        counted.push_back((packet, counters));
     }
 
     fn new(
@@ -163,7 +167,7 @@ impl Queue {
         let doorbell = lock(&SPARE_DOORBELLS).pop().unwrap_or_else(|| Box::leak(Box::default()));
         doorbell.index.store(u64::MAX, Ordering::Relaxed);
         doorbell.arrows.clear();
-        let queue = Signal::doorbell(doorbell).map(|doorbell_signal| {
+        let queue = Signal::doorbell(doorbell, address + RUNG).map(|doorbell_signal| {
             Arc::new(Queue {
                 device,
                 id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -229,6 +233,7 @@ impl Queue {
         // SAFETY: the block was just allocated, is page-aligned and larger than the struct, and nobody else
         // knows it.
         unsafe { (self.address as *mut amd_queue_v2_t).write(structure) };
+        self.rung().store(SILENT, Ordering::Relaxed);
         for slot in 0..self.size {
             self.header(slot).store(packet::INVALID, Ordering::Relaxed);
         }
@@ -238,6 +243,13 @@ impl Queue {
     fn read_index(&self) -> &AtomicU64 {
         // SAFETY: the block is freed when the queue is dropped.
         unsafe { index(self.address, Index::Read) }
+    }
+
+    /// Where kernels store to ring the doorbell.
+    fn rung(&self) -> &AtomicU64 {
+        // SAFETY: the word is 8 aligned bytes of the block, which is freed when the queue is dropped, and
+        // every access by the host is atomic.
+        unsafe { AtomicU64::from_ptr((self.address + RUNG) as *mut u64) }
     }
 
     /// The address of a packet.
@@ -417,6 +429,18 @@ impl Drop for Queue {
     }
 }
 
+/// Wakes the packet processors whose doorbells kernels have rung. A kernel's store tells nobody, so whoever
+/// has run one looks; doorbells of a kernel that goes on are noticed when their processors poll.
+pub(super) fn hear_kernels() {
+    for queue in QUEUES.read().unwrap_or_else(PoisonError::into_inner).values() {
+        if queue.rung().load(Ordering::Acquire) != SILENT {
+            let index = queue.rung().swap(SILENT, Ordering::AcqRel);
+            queue.doorbell.index.store(index, Ordering::SeqCst);
+            queue.doorbell.event.notify();
+        }
+    }
+}
+
 fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
     find_or(queue, S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
 }
@@ -563,7 +587,13 @@ pub(super) unsafe extern "C" fn take_counters(
 ) -> usize {
     let json = |queue: &Queue| {
         let mut counted = lock(&queue.counted);
-        let all: Vec<String> = counted.iter().map(|counters| counters.to_json()).collect();
+        let all: Vec<String> = counted
+            .iter()
+            .map(|(packet, counters)| {
+                // An object with at least one field.
+                format!("{{\"packet\":{packet},{}", counters.to_json().trim_start_matches('{'))
+            })
+            .collect();
         let text = (!all.is_empty()).then(|| format!("[{}]", all.join(",")))?;
         if !buffer.is_null() && text.len() < size {
             counted.clear();

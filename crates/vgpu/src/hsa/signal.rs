@@ -122,12 +122,11 @@ impl Slab {
     }
 }
 
-/// The doorbells of doorbell signals. Kernels can overwrite the signals' memory, so the pointer in it is not
-/// used.
+/// The doorbells of doorbell signals. Kernels can overwrite the signals' memory, so the host does not use the
+/// pointer in it, which leads to the word that kernels ring.
 static DOORBELLS: LazyLock<RwLock<HashMap<u64, &'static Doorbell>>> = LazyLock::new(RwLock::default);
 
-/// The target of a queue's doorbell signal: the last index that was rung, and the event to notify.
-#[repr(C)]
+/// What the host does to a queue's doorbell signal: the last index that was rung, and the event to notify.
 #[derive(Default)]
 pub(super) struct Doorbell {
     pub(super) index: AtomicU64,
@@ -199,10 +198,10 @@ impl Signal {
         unsafe { event.write(self.bucket() as u32) };
     }
 
-    /// Makes the doorbell signal of a queue.
-    pub(super) fn doorbell(doorbell: &'static Doorbell) -> Result<Signal, S> {
+    /// Makes the doorbell signal of a queue. `rung` is the address of the word to which kernels store instead.
+    pub(super) fn doorbell(doorbell: &'static Doorbell, rung: u64) -> Result<Signal, S> {
         let signal = OPEN.take()?;
-        signal.value().store(std::ptr::from_ref(doorbell) as i64, Ordering::Relaxed);
+        signal.value().store(rung as i64, Ordering::Relaxed);
         DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).insert(signal.0, doorbell);
         signal.set_kind(Kind::Doorbell);
         Ok(signal)

@@ -344,7 +344,7 @@ fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
         && let Some(kind) = wanted
     {
         // SAFETY: the pages stay mapped with that protection until the memory is unregistered.
-        unsafe { memory.register_as(address, size, kind, mapped.physical.pool.device()) }
+        unsafe { memory.register_mapping(address, size, kind, mapped.physical.pool.device()) }
             .map_err(|error| status_of(&error))?;
         // The memory was written through another address or by another process.
         memory.wrote(address, size);

@@ -103,6 +103,8 @@ struct Entry {
     mapping: Option<Mapping>,
     /// Whether it is counted against its device. Memory of another process is counted in that process.
     charged: bool,
+    /// Whether an access may go on in the next allocation, as one of mapped virtual memory may.
+    joins: bool,
     /// The variables among constants (declared with `__constant__`), sorted by address. A runtime's own copy
     /// kernels may write them.
     variables: Box<[Range<u64>]>,
@@ -142,7 +144,21 @@ impl State {
 
     fn insert(&mut self, allocation: Allocation, mapping: Option<Mapping>, charged: bool) {
         let variables = Box::default();
-        self.live.insert(allocation.start, Entry { allocation, mapping, charged, variables });
+        self.live.insert(allocation.start, Entry { allocation, mapping, charged, joins: false, variables });
+    }
+
+    /// Mappings of virtual memory that follow each other and contain all `size` bytes at an address, as one
+    /// range.
+    #[cold]
+    fn joined(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
+        let wanted = address.checked_add(size)?;
+        let first = self.at(address).filter(|first| first.joins && first.allocation.covers(address, 1))?;
+        let (mut end, mut writable) = (first.allocation.end(), first.allocation.kind.writable());
+        while end < wanted {
+            let next = &self.live.get(&end).filter(|next| next.joins)?.allocation;
+            (end, writable) = (next.end(), writable && next.kind.writable());
+        }
+        Some((first.allocation.start, end, writable))
     }
 
     fn next_serial(&mut self) -> u64 {
@@ -405,6 +421,26 @@ impl Memory {
         Ok(())
     }
 
+    /// [`Memory::register_as`] for a mapping of virtual memory: an access may go on in another one that follows
+    /// it.
+    ///
+    /// # Safety
+    /// As for [`Memory::register_as`].
+    pub(crate) unsafe fn register_mapping(
+        &self,
+        address: u64,
+        size: u64,
+        kind: MemoryKind,
+        device: Option<usize>,
+    ) -> Result<(), MemoryError> {
+        // SAFETY: as this function's contract.
+        unsafe { self.register_as(address, size, kind, device) }?;
+        if let Some(entry) = self.write().live.get_mut(&address) {
+            entry.joins = true;
+        }
+        Ok(())
+    }
+
     /// Takes memory registered at `address` away from kernels. Waits until no running wave can still use it.
     ///
     /// # Errors
@@ -598,7 +634,10 @@ unsafe impl GlobalMemory for Memory {
     fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
         let state = self.read();
         let found = &state.at(address)?.allocation;
-        found.covers(address, size).then(|| (found.start, found.end(), found.kind.writable()))
+        if found.covers(address, size) {
+            return Some((found.start, found.end(), found.kind.writable()));
+        }
+        state.joined(address, size)
     }
 
     fn find_variable(&self, address: u64, size: u64) -> Option<(u64, u64)> {

@@ -168,3 +168,27 @@ fn variables_are_of_this_machine() {
     let variables::Values::Time { most, .. } = variables::VGPU_TIMEOUT.values else { panic!() };
     assert!(std::time::Instant::now().checked_add(most).is_some());
 }
+
+/// Mappings of virtual memory are one range where they follow each other, for accesses that cross from one to
+/// the next; other memory is not.
+#[test]
+fn accesses_cross_mappings_that_follow_each_other_and_nothing_else() {
+    let memory = memory();
+    let bytes = vec![0u64; 64];
+    let start = bytes.as_ptr() as u64;
+    let at = |part: u64| start + 128 * part;
+    // SAFETY: the bytes live until the end of the test, and no kernel runs.
+    unsafe {
+        memory.register_mapping(at(0), 128, MemoryKind::Host, None).unwrap();
+        memory.register_mapping(at(1), 128, MemoryKind::Constant, None).unwrap();
+        memory.register(at(2), 128).unwrap();
+    }
+    assert_eq!(memory.find(at(0), 128), Some((at(0), at(1), true)));
+    assert_eq!(memory.find(at(1) - 8, 16), Some((at(0), at(2), false)));
+    assert_eq!(memory.find(at(0), 256), Some((at(0), at(2), false)));
+    assert_eq!(memory.find(at(0), 257), None, "the program's own");
+    assert_eq!(memory.find(at(2) - 8, 16), None);
+    assert_eq!(memory.find(at(3) - 8, 16), None);
+    memory.unregister(at(1)).unwrap();
+    assert_eq!(memory.find(at(1) - 8, 16), None);
+}

@@ -483,6 +483,28 @@ fn a_guarded_queue_and_signal_are_read_only_to_kernels() {
 }
 
 #[test]
+fn a_kernel_rings_the_doorbell_of_a_queue() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let (queue, other) = (Queue::new(agent, 64), Queue::new(agent, 64));
+        // SAFETY: the queue exists.
+        let doorbell = unsafe { (*other.raw).doorbell_signal };
+        // SAFETY: as above; a doorbell's signal has the address that kernels ring.
+        let address = unsafe {
+            let signal = &*(doorbell.handle as *const amd_signal_t);
+            assert_eq!(signal.kind, i64::from(amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL.0));
+            signal.__bindgen_anon_1.hardware_doorbell_ptr as u64
+        };
+        // Unlike that of a GPU, the word is memory, and -1 as long as nobody has rung.
+        run(&queue, program.packet("count_down", 1, &[address]));
+        assert_eq!(hsa!(hsa_signal_load_scacquire(doorbell)), -2);
+        // As when the host rings, the queue goes on.
+        other.finish(other.barrier(BARRIER_AND, &[]));
+    }
+}
+
+#[test]
 fn a_queue_says_which_packet_it_waits_for() {
     let agent = gpu("gfx1100");
     let queue = Queue::new(agent, 64);

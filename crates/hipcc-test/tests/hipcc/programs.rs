@@ -2,56 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use tempfile::TempDir;
-use test_support::program::{DropIn, Place};
 
-/// The programs' HIP library. Its crate's static library is built with these tests.
-const LIBRARY: DropIn = DropIn {
-    place: Place {
-        krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../libamdhip64"),
-        scratch: env!("CARGO_TARGET_TMPDIR"),
-    },
-    archive: "amdhip64",
-    soname: "libamdhip64.so.7",
-    script: "symbols.map",
-};
-const FERROCM: &str = env!("CARGO_BIN_EXE_hipcc-test");
-/// One of each size of waves.
-const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
-/// The folder where `cargo xtask test` has installed CMake and Ninja.
-const CMAKE_VARIABLE: &str = "FERROCM_TEST_CMAKE";
-
-/// A command in an environment without the user's settings.
-fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
-    let mut command = Command::new(program.as_ref());
-    command.current_dir(folder).stdin(Stdio::null());
-    for variable in [
-        "LD_LIBRARY_PATH",
-        "FERROCM_DEVICE",
-        "FERROCM_HSA_DEVICE",
-        "FERROCM_SETUP",
-        "HIPCC_VERBOSE",
-        "HCC_AMDGPU_TARGET",
-        "HIP_VISIBLE_DEVICES",
-        "ROCR_VISIBLE_DEVICES",
-        "CMAKE_PREFIX_PATH",
-    ] {
-        command.env_remove(variable);
-    }
-    let library = LIBRARY.library();
-    command.env("FERROCM_LIBRARIES", library.parent().expect("a folder")).env("FERROCM_DEVICE", DEVICES[0]);
-    command
-}
-
-/// The standard output of a command that must succeed.
-fn succeeds(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
-    out.into_owned()
-}
+use crate::{CMAKE_VARIABLE, DEVICES, FERROCM, command, succeeds};
 
 /// The standard error of a command that must fail.
 fn fails(command: &mut Command) -> String {
@@ -223,7 +178,7 @@ fn commands(page: &str, word: &str) -> Vec<String> {
 
 #[test]
 fn the_commands_of_the_documentation_work_as_printed() {
-    let page = include_str!("../../../docs/use/hip-programs.md");
+    let page = include_str!("../../../../docs/use/hip-programs.md");
     let all = commands(page, "saxpy.hip -o saxpy");
     assert!(all.len() >= 2 && all.iter().any(|line| line.contains("./saxpy")), "{all:?}");
     let folder = tempfile::tempdir().expect("folder");

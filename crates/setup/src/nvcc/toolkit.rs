@@ -1,0 +1,162 @@
+//! A folder laid out like CUDA's toolkit: `bin/nvcc`, the headers, and the libraries that programs are linked
+//! with.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::{Object as _, ObjectSymbol as _, SymbolKind};
+
+use super::{CUDA_VERSION, Error, archive, io_error};
+use crate::hipcc::folder::{self, Item};
+use crate::hipcc::{HIP_LIBRARY, Parts};
+
+/// The header that nvcc's driver reads after CUDA's runtime header.
+pub(super) const DRIVER_HEADER: &str = "ferrocm_nvcc.h";
+/// Its text.
+const DRIVER_HEADER_TEXT: &str = include_str!("driver.h");
+/// Where the libraries are.
+pub(super) const LIBRARIES: &str = "lib64";
+/// Where CUDA's headers are.
+pub(super) const HEADERS: &str = "include";
+/// Where CUDA has its device library.
+pub(super) const DEVICE_LIBRARIES: &str = "nvvm/libdevice";
+/// Libraries without anything in them: all of it is in the headers, the runtime, or device code.
+const EMPTY: [&str; 3] = ["libcudadevrt.a", "libculibos.a", "libnvToolsExt.a"];
+/// The HIP library by CUDA's names.
+const SHARED: [&str; 4] = ["libcudart.so", "libcuda.so", "stubs/libcuda.so", "stubs/libamdhip64.so.7"];
+/// Programs of CUDA's that build systems only ask for their places.
+const PLACES: [&str; 3] = ["fatbinary", "nvlink", "ptxas"];
+
+/// Creates the folder below `cache`, unless it exists. `headers` has CUDA's headers.
+pub(super) fn make(cache: &Path, parts: &Parts<'_>, headers: &Path) -> Result<PathBuf, Error> {
+    let items = items(parts, headers)?;
+    let Parts { toolchain, library, .. } = *parts;
+    let mut salt = include_str!("runtime.c").to_owned();
+    if let Some(library) = library {
+        let changed = fs::metadata(library).and_then(|file| file.modified());
+        salt.push_str(&format!("{changed:?} {}", toolchain.version_text));
+    }
+    let place = folder::place(&cache.join("cuda"), &items, &salt, |tree| match library {
+        None => Ok(()),
+        Some(library) => {
+            let made = static_runtime(toolchain.plain_command(), library)
+                .map_err(|reason| crate::hipcc::Error::Runtime { library: library.to_owned(), reason })?;
+            let path = tree.join(LIBRARIES).join("libcudart_static.a");
+            fs::write(&path, made).map_err(crate::hipcc::io_error("write", &path))
+        }
+    })?;
+    Ok(place)
+}
+
+fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error> {
+    let Parts { toolchain, library, program, .. } = *parts;
+    let mut items = Vec::new();
+    let mut add = |name: String, item: Item| items.push((name, item));
+    let script =
+        |arguments: &str| Item::Script(folder::script(program, library.and_then(Path::parent), arguments));
+    add("bin/nvcc".to_owned(), script("nvcc"));
+    for name in PLACES {
+        let text = format!("#!/bin/sh\necho '{name}: nvcc of ferrocm does its work itself' >&2\nexit 1\n");
+        add(format!("bin/{name}"), Item::Script(text.into_bytes()));
+    }
+    // Compilers of plain C and C++ read the headers through others that say for whom they are.
+    let mut entries: Vec<PathBuf> = fs::read_dir(headers)
+        .and_then(|folder| folder.map(|entry| Ok(entry?.path())).collect())
+        .map_err(io_error("read", headers))?;
+    entries.sort();
+    for path in entries {
+        let Some(name) = path.file_name().and_then(OsStr::to_str) else { continue };
+        match path.is_dir() {
+            true => add(format!("{HEADERS}/{name}"), Item::Link(path.clone())),
+            false => add(format!("{HEADERS}/{name}"), Item::Text(wrapper(&path))),
+        }
+    }
+    add(format!("{HEADERS}/hip"), Item::Link(toolchain.hip_path.join("include/hip")));
+    add(format!("{HEADERS}/{DRIVER_HEADER}"), Item::Text(DRIVER_HEADER_TEXT.to_owned()));
+    for name in EMPTY {
+        add(format!("{LIBRARIES}/{name}"), Item::Bytes(archive::empty()));
+    }
+    if let Some(library) = library {
+        for name in SHARED.into_iter().chain([HIP_LIBRARY, "libamdhip64.so"]) {
+            add(format!("{LIBRARIES}/{name}"), Item::Link(library.to_owned()));
+        }
+    }
+    // CMake takes the folder above this one for that of the device libraries.
+    add(DEVICE_LIBRARIES.to_owned(), Item::Link(toolchain.device_libs.clone()));
+    add("lib".to_owned(), Item::Link(LIBRARIES.into()));
+    for (name, to) in [("include", "../../include"), ("lib", "../../lib64")] {
+        add(format!("targets/x86_64-linux/{name}"), Item::Link(to.into()));
+    }
+    let (major, minor, build) = CUDA_VERSION;
+    let version =
+        format!("{{\"cuda\": {{\"name\": \"CUDA SDK\", \"version\": \"{major}.{minor}.{build}\"}}}}\n");
+    add("version.json".to_owned(), Item::Text(version));
+    items.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(items)
+}
+
+/// A header for compilers of plain C and C++, where programs may ignore a status.
+fn wrapper(header: &Path) -> String {
+    let header = header.display();
+    format!(
+        "#if defined(__FERROCM_CUDA__) || defined(__HIPCC__) || defined(__HIP__)\n#include \"{header}\"\n#else\n\
+         #if !defined(__HIP_PLATFORM_AMD__)\n#define __HIP_PLATFORM_AMD__ 1\n#endif\n\
+         #pragma push_macro(\"nodiscard\")\n#undef nodiscard\n#define nodiscard maybe_unused\n\
+         #include \"{header}\"\n#pragma pop_macro(\"nodiscard\")\n#endif\n"
+    )
+}
+
+/// The static library that finds the HIP library when a program starts.
+fn static_runtime(mut clang: Command, library: &Path) -> Result<Vec<u8>, String> {
+    let bytes = fs::read(library).map_err(|error| error.to_string())?;
+    let file = object::File::parse(&*bytes).map_err(|error| error.to_string())?;
+    let mut names: Vec<&str> = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
+        .filter_map(|symbol| symbol.name().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut path = String::new();
+    for byte in library.as_os_str().as_bytes() {
+        path.push_str(&format!("\\{byte:03o}"));
+    }
+    let text = include_str!("runtime.c").replace("@SONAME@", HIP_LIBRARY).replace("@PATH@", &path);
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("runtime.c"), format!("{text}{}", stubs(&names))).map_err(|error| error.to_string())?;
+    clang.args(["-x", "c", "-O2", "-fPIC", "-fno-builtin", "-c"]).arg(at("runtime.c"));
+    crate::run::capture(clang.arg("-o").arg(at("runtime.o"))).map_err(|error| error.to_string())?;
+    let object = fs::read(at("runtime.o")).map_err(|error| error.to_string())?;
+    archive::of_one("runtime.o", &object)
+}
+
+/// A jump for each function, through a table that is filled when the program starts. Without the library,
+/// each returns `hipErrorNotInitialized`.
+fn stubs(names: &[&str]) -> String {
+    let mut code = String::from(
+        "__asm__(\".text\\n\"\n\"ferrocm_missing: movl $3, %eax\\n xorl %edx, %edx\\n ret\\n\"\n",
+    );
+    for (i, name) in names.iter().enumerate() {
+        let at = 8 * i;
+        code.push_str(&format!(
+            "\".globl {name}\\n.hidden {name}\\n.type {name},@function\\n{name}: jmp *ferrocm_slots+{at}(%rip)\\n\"\n"
+        ));
+    }
+    code.push_str(
+        "\".data\\n.p2align 3\\n.globl ferrocm_slots\\n.hidden ferrocm_slots\\nferrocm_slots:\\n\"\n",
+    );
+    code.push_str(&format!("\".rept {}\\n.quad ferrocm_missing\\n.endr\\n\"\n", names.len()));
+    code.push_str(
+        "\".section .rodata\\n.globl ferrocm_names\\n.hidden ferrocm_names\\nferrocm_names:\\n\"\n",
+    );
+    for name in names {
+        code.push_str(&format!("\".asciz \\\"{name}\\\"\\n\"\n"));
+    }
+    code.push_str("\".byte 0\\n.text\\n\");\n");
+    code
+}
