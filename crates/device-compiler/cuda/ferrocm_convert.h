@@ -211,4 +211,6 @@ __CUDA_CONVERT double __ddiv_ru(double x, double y) { return __cuda_convert::quo
 __CUDA_CONVERT double __drcp_ru(double x) { return __cuda_convert::quotient<__cuda_convert::ru>(1.0, x); }
 __CUDA_CONVERT double __dsqrt_ru(double x) { return __cuda_convert::root<__cuda_convert::ru>(x); }
 __CUDA_CONVERT float __frsqrt_rn(float x) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))); }
+// Clamped to 0 to 1; a NaN becomes 0.
+__CUDA_CONVERT float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 #include "ferrocm_letters_end.h"

@@ -172,3 +172,4 @@
 #undef __ull2bfloat16_rz
 #undef __ull2bfloat16_rd
 #undef __ull2bfloat16_ru
+#undef __saturatef

@@ -173,3 +173,4 @@
 #define __ull2bfloat16_rz __cuda_ull2bfloat16_rz
 #define __ull2bfloat16_rd __cuda_ull2bfloat16_rd
 #define __ull2bfloat16_ru __cuda_ull2bfloat16_ru
+#define __saturatef __cuda_saturatef

@@ -39,6 +39,8 @@ use crate::Error;
 use crate::files::replace;
 use crate::private::{self, Owner};
 
+mod dialect;
+
 /// The language of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -333,12 +335,12 @@ pub fn dialect<'a, F: Clone + Eq + std::hash::Hash>(
     options: impl IntoIterator<Item = &'a OsStr>,
     open: impl FnMut(&F, &str) -> Option<(F, String)>,
 ) -> Dialect {
-    crate::dialect::dialect(source, text, options, open)
+    dialect::dialect(source, text, options, open)
 }
 
 /// Whether a header that is not the program's own is one of ROCm's libraries, such as `hipcub/hipcub.hpp`.
 /// They include HIP's headers.
-pub(crate) fn is_of_rocm(name: &str) -> bool {
+fn is_of_rocm(name: &str) -> bool {
     name.contains('/') && (name.starts_with("hip") || name.starts_with("roc"))
 }
 

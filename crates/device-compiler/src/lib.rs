@@ -35,7 +35,6 @@ pub mod cache;
 pub mod cuda;
 pub mod depfile;
 pub mod diagnostics;
-mod dialect;
 mod error;
 pub mod facts;
 pub mod files;

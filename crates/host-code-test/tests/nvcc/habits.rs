@@ -26,8 +26,7 @@ fn device_and_host_code_have_what_nvccs_header_brings() {
         let four = std::ptr::with_exposed_provenance_mut(
             vectors.as_mut_slice().address_on(&stream).unwrap().0 as usize,
         );
-        // SAFETY: there is room for 12 values and three vectors of four, and the stream is that of the
-        // copies.
+        // SAFETY: there is room for 12 values and three vectors of four, on the stream of the copies.
         assert_eq!(unsafe { code::launch_habits(to, four, stream.as_raw()) }, 0, "{device}");
         let values = values.to_vec(&stream).unwrap();
         assert_eq!(values[..8], EXPECTED, "{device}");

@@ -9,7 +9,7 @@ use std::hash::Hash;
 
 use cpp_lexer::{Kind, tokens};
 
-use crate::cuda::{Dialect, HEADERS, is_of_rocm};
+use super::{Dialect, HEADERS, is_of_rocm};
 use expression::{Piece, pieces};
 
 mod expression;
@@ -73,7 +73,7 @@ struct Preprocessor<F, Open> {
 /// define macros count. `open` resolves an `#include`: it gets the name and the identification of the
 /// including file, as returned by `open` before. If the header is one of the program's own, it returns the
 /// header's identification and text.
-pub(crate) fn dialect<'a, F: Clone + Eq + Hash>(
+pub(super) fn dialect<'a, F: Clone + Eq + Hash>(
     source: F,
     text: &str,
     options: impl IntoIterator<Item = &'a OsStr>,
