@@ -1,11 +1,18 @@
-//! `cargo xtask test devices`: all device tests on all virtual devices.
+//! `cargo xtask test devices`: all device tests on all virtual devices, with every form of inline PTX.
 
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::Step;
 use crate::test_devices::VIRTUAL_DEVICES;
 
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
-    VIRTUAL_DEVICES.map(|device| step(shared, device)).into()
+    let whole = |device: &'static str| {
+        Step::new(format!("device tests on {device}"), move || {
+            let mut tests = shared.tests(DEVICE_TESTS, Some(device))?;
+            tests.env("FERROCM_TEST_PTX", "all");
+            execute(tests)
+        })
+    };
+    VIRTUAL_DEVICES.map(whole).into()
 }
 
 /// All device tests on one device.
