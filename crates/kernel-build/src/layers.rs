@@ -2,10 +2,10 @@
 
 /// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["cuda_arch", "jobs", "missing", "nvcc", "occupancy"],
+    &["cuda_arch", "jobs", "missing", "occupancy"],
     &["target"],
     &["error"],
-    &["features", "glob"],
+    &["features", "glob", "nvcc"],
     &["select"],
     &["discover", "targets", "translate"],
     &["build", "inputs"],

@@ -142,12 +142,12 @@ impl Recorded {
                 // arguments lead to, and levels of the graph are apart.
                 unsafe { recorder.dispatch(&kernel, Grid { workgroups, workgroup, dynamic_lds }, &args) }?;
             }
-            NodeWork::Copy { bytes: 0, .. } | NodeWork::Fill { bytes: 0, .. } | NodeWork::Nothing => {}
-            &NodeWork::Copy { to, from, bytes } => {
+            NodeWork::Memcpy { bytes: 0, .. } | NodeWork::Memset { bytes: 0, .. } | NodeWork::Nothing => {}
+            &NodeWork::Memcpy { to, from, bytes } => {
                 let (to, from) = (self.buffer(graph, to, bytes)?, self.buffer(graph, from, bytes)?);
                 recorder.copy((&to).into(), (&from).into(), bytes as u64)?;
             }
-            NodeWork::Fill { to, pattern, bytes } => {
+            NodeWork::Memset { to, pattern, bytes } => {
                 let to = self.buffer(graph, *to, *bytes)?;
                 recorder.fill((&to).into(), pattern, *bytes as u64)?;
             }

@@ -38,7 +38,7 @@ pub enum NodeWork {
         arguments: Vec<Box<[u8]>>,
     },
     /// It copies a range of device memory to another one.
-    Copy {
+    Memcpy {
         /// The first byte of the target.
         to: DeviceAddress,
         /// The first byte of the source.
@@ -47,7 +47,7 @@ pub enum NodeWork {
         bytes: usize,
     },
     /// It fills a range of device memory.
-    Fill {
+    Memset {
         /// The first byte.
         to: DeviceAddress,
         /// What the range has again and again: 1, 2 or 4 bytes.
@@ -156,7 +156,7 @@ impl Graph {
             return Ok(NodeWork::Other("Memcpy that is not a range of device memory".to_owned()));
         }
         let address = |pointer: *mut std::ffi::c_void| DeviceAddress(pointer as u64);
-        Ok(NodeWork::Copy { to: address(to.ptr), from: address(from.ptr), bytes: extent.width })
+        Ok(NodeWork::Memcpy { to: address(to.ptr), from: address(from.ptr), bytes: extent.width })
     }
 
     fn fill_of(&self, node: hipGraphNode_t) -> Result<NodeWork> {
@@ -175,7 +175,7 @@ impl Graph {
             return Ok(NodeWork::Other("Memset that is not one range".to_owned()));
         }
         let bytes = params.width * element;
-        Ok(NodeWork::Fill { to: DeviceAddress(params.dst as u64), pattern: pattern.into(), bytes })
+        Ok(NodeWork::Memset { to: DeviceAddress(params.dst as u64), pattern: pattern.into(), bytes })
     }
 }
 

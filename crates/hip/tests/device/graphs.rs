@@ -668,7 +668,7 @@ fn nodes_say_what_they_do_level_by_level() {
     let (mut fills, mut kernels, mut copies) = (Vec::new(), 0, 0);
     for node in &nodes {
         match &node.work {
-            NodeWork::Fill { to, pattern, bytes } => {
+            NodeWork::Memset { to, pattern, bytes } => {
                 assert_eq!(*bytes, 4 * N);
                 fills.push((*to, f32::from_le_bytes((**pattern).try_into().unwrap()), node.level));
             }
@@ -686,7 +686,7 @@ fn nodes_say_what_they_do_level_by_level() {
                 assert!(arguments.iter().map(|bytes| &**bytes).eq(expected), "{arguments:?}");
                 kernels += 1;
             }
-            NodeWork::Copy { to, from, bytes } => {
+            NodeWork::Memcpy { to, from, bytes } => {
                 assert_eq!((*to, *from, *bytes), (z_at, y_at, 4 * N));
                 assert_eq!(node.level, levels.len() - 1, "it waits for both branches");
                 copies += 1;

@@ -260,7 +260,7 @@ pub(crate) fn each(model: impl Fn(&[u64]) -> Vec<u64> + 'static) -> Model {
 
 /// A model of each warp by itself.
 pub(crate) fn warps(model: impl Fn(&[Vec<u64>]) -> Vec<Vec<u64>> + 'static) -> Model {
-    Box::new(move |threads| threads.chunks(32).flat_map(|warp| model(warp)).collect())
+    Box::new(move |threads| threads.chunks(32).flat_map(&model).collect())
 }
 
 /// An instruction with one result of a type, and operands of types.

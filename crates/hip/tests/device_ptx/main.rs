@@ -174,7 +174,7 @@ fn execute(device: &Device, rows: &[(String, Case)]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (first, chunk) in rows.chunks(CHUNK).enumerate() {
         let source: String = chunk.iter().enumerate().map(|(i, row)| kernel(i, &row.1)).collect();
-        let module = match device.compile(&Program::new(source).option("-std=c++17")) {
+        let module = match device.compile(Program::new(source).option("-std=c++17")) {
             Ok(module) => module,
             Err(error) => {
                 let names: Vec<&str> = chunk.iter().map(|(name, _)| name.as_str()).collect();

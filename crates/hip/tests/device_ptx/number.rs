@@ -82,13 +82,8 @@ impl Format {
         let exponent = (size >> self.mantissa) as i32;
         let one = f64::from(1_u32 << self.mantissa);
         let value = if size > self.largest {
-            if self.infinite && size == self.largest + 1 {
-                f64::INFINITY
-            } else if self == E5M2 && size == 0x7c {
-                f64::INFINITY
-            } else {
-                f64::NAN
-            }
+            let is_infinite = (self.infinite && size == self.largest + 1) || (self == E5M2 && size == 0x7c);
+            if is_infinite { f64::INFINITY } else { f64::NAN }
         } else if exponent == 0 {
             fraction / one * exp2(1 - self.bias())
         } else {

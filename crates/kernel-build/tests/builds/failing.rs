@@ -46,7 +46,8 @@ fn ptx_without_an_equivalent_names_its_line_and_who_uses_it() {
     let error = builder().build().unwrap_err();
     let Error::Compile { failures } = &error else { panic!("{error}") };
     let found: Vec<_> = failures[0].diagnostics.iter().map(|d| (d.severity, d.message.as_str())).collect();
-    let message = "inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs";
+    let message = "inline PTX: `wgmma.fence.sync.aligned` has no equivalent on AMD GPUs: products of a warp \
+                   group from descriptors of shared memory";
     assert_eq!(found, [(Severity::Error, message), (Severity::Note, "called from here")]);
     let place =
         |i: usize| failures[0].diagnostics[i].place.as_ref().map(|place| (place.file.clone(), place.line));

@@ -57,7 +57,7 @@ pub(super) fn case(form: &Form<'_>) -> Option<Case> {
                 .collect();
             let mut result = operation(format, &parts);
             let value = format.value(result);
-            if relu && value < 0.0 || sat && !(value > 0.0) {
+            if relu && value < 0.0 || sat && (value <= 0.0 || value.is_nan()) {
                 result = 0;
             } else if sat && value > 1.0 {
                 result = format.code(1.0, Rounding::Nearest);

@@ -101,7 +101,7 @@ pub(super) fn case(form: &Form<'_>) -> Option<Case> {
             }))
         }
         "mad" if has("hi") && has("sat") => Some(simple(form, ty, &[ty, ty, ty], move |o| {
-            ty.write(ty.clamp((ty.read(o[0]) * ty.read(o[1]) >> ty.bits) + ty.read(o[2])))
+            ty.write(ty.clamp(((ty.read(o[0]) * ty.read(o[1])) >> ty.bits) + ty.read(o[2])))
         })),
         "mad" if has("hi") => three(|a, b, c, bits| (a.wrapping_mul(b) >> bits) + c),
         "mad" if has("lo") => three(|a, b, c, _| a.wrapping_mul(b).wrapping_add(c)),
