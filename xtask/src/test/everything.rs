@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 use setup::run;
 
+use super::judges::ALL_BY_NVCC;
 use super::models::REAL_MODELS;
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::{Outcome, Step};
@@ -68,7 +69,8 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
             execute(command)
         }),
         Step::new("unit, integration and compile-fail tests", || {
-            execute(shared.tests(&format!("not {DEVICE_TESTS} & not {REAL_MODELS}"), None)?)
+            let filter = format!("not {DEVICE_TESTS} & not {REAL_MODELS} & not test({ALL_BY_NVCC})");
+            execute(shared.tests(&filter, None)?)
         }),
         Step::new("small CMake projects", || cmake::run(shared)),
         Step::new("hip without the virtual GPU", || without_virtual_gpu(shared)),

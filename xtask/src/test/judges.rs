@@ -7,13 +7,17 @@ use super::shared::{Shared, execute};
 use super::skips;
 use super::steps::Step;
 
+/// The test that has nvcc compile all kernels for three architectures: three minutes of two processors, so only
+/// this suite has it.
+pub(super) const ALL_BY_NVCC: &str = "a_real_nvcc_compiles_all_kernels_of_the_workspace";
+
 /// The tests that skip themselves in other runs if their program is missing.
 const TESTS: [&str; 5] = [
     "gdb_runs_the_batch_script_and_the_process_goes_on",
     "lldb_runs_its_batch_script_and_the_process_goes_on",
     "keys_stand_in_the_user_data_if_they_are_those_of_the_table",
     "a_real_nvcc_compiles_the_same_sources",
-    "a_real_nvcc_compiles_all_kernels_of_the_workspace",
+    ALL_BY_NVCC,
 ];
 
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
