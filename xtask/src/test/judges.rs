@@ -7,8 +7,8 @@ use super::shared::{Shared, execute};
 use super::skips;
 use super::steps::Step;
 
-/// The test that has nvcc compile all kernels for three architectures: three minutes of two processors, so only
-/// this suite has it.
+/// The test that has nvcc compile all kernels for three architectures: three minutes of two processors, so
+/// only this suite has it.
 pub(super) const ALL_BY_NVCC: &str = "a_real_nvcc_compiles_all_kernels_of_the_workspace";
 
 /// The tests that skip themselves in other runs if their program is missing.
