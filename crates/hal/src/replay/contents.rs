@@ -90,6 +90,20 @@ kept_enums! {
 }
 
 impl Contents {
+    /// A run without anything.
+    pub(crate) fn of(target: String, members: u32) -> Self {
+        Self {
+            target,
+            members,
+            library: Vec::new(),
+            codes: Vec::new(),
+            buffers: Vec::new(),
+            commands: Vec::new(),
+            events: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+
     /// The bytes of a file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut contents = Vec::new();

@@ -24,16 +24,7 @@ struct State {
 
 impl Log {
     pub(crate) fn new(target: String, members: usize) -> Self {
-        let contents = Contents {
-            target,
-            members: members as u32,
-            library: Vec::new(),
-            codes: Vec::new(),
-            buffers: Vec::new(),
-            commands: Vec::new(),
-            events: Vec::new(),
-            last: Vec::new(),
-        };
+        let contents = Contents::of(target, members as u32);
         Self { state: Mutex::new(State { contents, buffers: Vec::new() }) }
     }
 

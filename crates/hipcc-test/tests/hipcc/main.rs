@@ -3,9 +3,11 @@
 mod nvcc;
 mod programs;
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use tempfile::TempDir;
 use test_support::program::{DropIn, Place};
 
 /// The programs' HIP library. Its crate's static library is built with these tests.
@@ -23,6 +25,15 @@ const FERROCM: &str = env!("CARGO_BIN_EXE_hipcc-test");
 const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// The folder where `cargo xtask test` has installed CMake and Ninja.
 const CMAKE_VARIABLE: &str = "FERROCM_TEST_CMAKE";
+
+/// A new folder with files of these names and texts.
+fn folder_with(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("write");
+    }
+    folder
+}
 
 /// A command in an environment without the user's settings.
 fn command(program: impl AsRef<Path>, folder: &Path) -> Command {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{CMAKE_VARIABLE, DEVICES, FERROCM, command, succeeds};
+use crate::{CMAKE_VARIABLE, DEVICES, FERROCM, command, folder_with, succeeds};
 
 /// The standard error of a command, which must succeed or fail.
 fn told(command: &mut Command, is_fine: bool) -> String {
@@ -99,11 +99,7 @@ const ALL: &str = "main.cu twice.cu counter.cu host.cpp c.c";
 const TARGETS: &str = "-arch=gfx1100 -gencode arch=compute_80,code=gfx90a";
 
 fn sources() -> TempDir {
-    let folder = tempfile::tempdir().expect("folder");
-    for (name, text) in SOURCES {
-        fs::write(folder.path().join(name), text).expect("write");
-    }
-    folder
+    folder_with(&SOURCES)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{CMAKE_VARIABLE, DEVICES, FERROCM, command, succeeds};
+use crate::{CMAKE_VARIABLE, DEVICES, FERROCM, command, folder_with, succeeds};
 
 /// The standard error of a command that must fail.
 fn fails(command: &mut Command) -> String {
@@ -68,11 +68,7 @@ const SOURCES: [(&str, &str); 5] = [
 ];
 
 fn sources() -> TempDir {
-    let folder = tempfile::tempdir().expect("folder");
-    for (name, text) in SOURCES {
-        fs::write(folder.path().join(name), text).expect("write");
-    }
-    folder
+    folder_with(&SOURCES)
 }
 
 #[test]

@@ -10,16 +10,7 @@ fn bytes(bytes: &[u8]) -> Bytes {
 
 /// A run without anything.
 fn nothing() -> Contents {
-    Contents {
-        target: "gfx1100".to_owned(),
-        members: 1,
-        library: Vec::new(),
-        codes: Vec::new(),
-        buffers: Vec::new(),
-        commands: Vec::new(),
-        events: Vec::new(),
-        last: Vec::new(),
-    }
+    Contents::of("gfx1100".to_owned(), 1)
 }
 
 /// A run with one of everything that a file can have.
