@@ -313,20 +313,28 @@ ATTENTION(float, f32, 32)
 // The same for few rows that share keys, whose strides and addresses are whole chunks of 16 bytes (8 of a cache of bytes), by workgroups of
 // FEW_THREADS.
 #if defined(__NVCC__)
-#define ATTENTION_FEW(T, NAME)                                                                                         \
-    extern "C" __global__ __launch_bounds__(nvidia::FEW_THREADS) void attention_few_##NAME(                            \
+#define ATTENTION_FEW(T, NAME, ATTRIBUTES, CLUSTER)                                                                    \
+    extern "C" __global__ ATTRIBUTES __launch_bounds__(nvidia::FEW_THREADS) void attention_few_##NAME(                 \
         const Shape shape, const T *q, const void *k, const void *v, const float *k_scales, const float *v_scales, const unsigned *kv_lens, \
         const unsigned *tables, const float *slopes, T *o, float *partial) {                                           \
-        ATTENTION_FEW_BODY(T)                                                                                          \
+        ATTENTION_FEW_BODY(T, CLUSTER)                                                                                 \
     }                                                                                                                  \
     OVERLAPS(attention_few_##NAME)
 #if defined(NVIDIA_MMA)
-#define ATTENTION_FEW_BODY(T) nvidia::few_rows<T>({shape, q, k, v, k_scales, v_scales, kv_lens, tables, slopes, o, partial});
+#define ATTENTION_FEW_BODY(T, CLUSTER) nvidia::few_rows<CLUSTER, T>({shape, q, k, v, k_scales, v_scales, kv_lens, tables, slopes, o, partial});
 #else
-#define ATTENTION_FEW_BODY(T) __trap();
+#define ATTENTION_FEW_BODY(T, CLUSTER) __trap();
 #endif
-ATTENTION_FEW(__half, f16)
-ATTENTION_FEW(__nv_bfloat16, bf16)
+ATTENTION_FEW(__half, f16, , false)
+ATTENTION_FEW(__nv_bfloat16, bf16, , false)
+// By clusters, which need no `attention_combine` behind them: as many splits as a cluster has workgroups, which have as many keys of a sequence each.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define CLUSTERED
+#else
+#define CLUSTERED __cluster_dims__(1, 1, nvidia::FEW_CLUSTER)
+#endif
+ATTENTION_FEW(__half, by_8_f16, CLUSTERED, true)
+ATTENTION_FEW(__nv_bfloat16, by_8_bf16, CLUSTERED, true)
 #endif
 
 // Adds the results of all splits of a row, each as much as its sum is of all sums. Those include the head's sink, if there are any.

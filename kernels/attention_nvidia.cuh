@@ -13,6 +13,8 @@ namespace nvidia {
 // The most rows that are few, and the work-items of a workgroup for them.
 constexpr unsigned FEW_ROWS = 8;
 constexpr unsigned FEW_THREADS = 128;
+// Workgroups that share the keys of the same rows in `attention_few_by_8_*`.
+constexpr unsigned FEW_CLUSTER = 8;
 } // namespace nvidia
 
 #if defined(NVIDIA_MMA)
@@ -22,14 +24,16 @@ struct Visible {
     int kv_len, q_position, window, split_begin, split_end;
     bool causal;
 
-    template <typename T> __device__ __forceinline__ Visible(const Arguments<T> &from, unsigned batch) {
+    // `even` splits have as many of the sequence's own keys each.
+    template <typename T> __device__ __forceinline__ Visible(const Arguments<T> &from, unsigned batch, bool even = false) {
         const Shape &shape = from.shape;
         kv_len = from.kv_lens == nullptr ? shape.kv_len : min(from.kv_lens[batch], shape.kv_len);
         q_position = shape.flags & QUERIES_ARE_LAST ? kv_len - static_cast<int>(shape.q_len) : shape.q_position;
         window = static_cast<int>(shape.window);
         causal = shape.flags & CAUSAL;
-        split_begin = static_cast<int>(split_of(shape) * shape.split_keys);
-        split_end = split_begin + static_cast<int>(min(shape.split_keys, shape.kv_len));
+        const unsigned keys = even ? (kv_len + 16 * shape.splits - 1) / (16 * shape.splits) * 16 : shape.split_keys;
+        split_begin = static_cast<int>(split_of(shape) * keys);
+        split_end = split_begin + static_cast<int>(min(keys, shape.kv_len));
     }
     __device__ __forceinline__ int first(unsigned position) const {
         return window == 0 ? split_begin : max(split_begin, q_position + static_cast<int>(position) + 1 - window);
@@ -116,12 +120,19 @@ template <typename T, bool BYTES> struct Cached {
     }
 };
 
-// What the warps of a workgroup with few rows give each other.
+// What the warps of a workgroup with few rows give each other, and what it gives the others of its cluster.
 struct FewRowsShared {
     // A row's sums of 32 dimensions, in different banks.
     float sums[FEW_THREADS / 32][FEW_ROWS][33];
     float highest[FEW_THREADS / 32][FEW_ROWS], total[FEW_THREADS / 32][FEW_ROWS];
 };
+struct FewRowsGiven {
+    float results[FEW_ROWS][DIM], sums[FEW_ROWS];
+};
+__device__ __forceinline__ FewRowsGiven &few_rows_given() {
+    __shared__ FewRowsGiven given;
+    return given;
+}
 __device__ __forceinline__ FewRowsShared &few_rows_shared() {
     __shared__ FewRowsShared shared;
     return shared;
@@ -172,12 +183,44 @@ __device__ __forceinline__ float read_shared_float(unsigned at) {
     return x;
 }
 
-// Rows of one kv head, at most FEW_ROWS. `DIMS` are at least those of a head, whose numbers beyond the last are zeros.
+#if defined(NVIDIA_BULK)
+// Adds what the workgroups of a cluster have of the same rows, each for some dimensions of some rows, as `combine` adds splits.
+template <unsigned OUT, typename Store> __device__ __forceinline__ void combine_in_cluster(const FewRowsGiven &given, unsigned rows, Store store) {
+    cluster_barrier();
+    const unsigned results = shared_address(&given.results), sums = shared_address(&given.sums);
+    for (unsigned i = cluster_rank() * FEW_THREADS + threadIdx.x; i < rows * OUT; i += FEW_CLUSTER * FEW_THREADS) {
+        const unsigned row = i / OUT, d = i % OUT;
+        float parts[FEW_CLUSTER], weights[FEW_CLUSTER], highest = -INFINITY, total = 0.0f, sum = 0.0f;
+#pragma unroll
+        for (unsigned w = 0; w < FEW_CLUSTER; ++w) {
+            weights[w] = load_from(sums + row * 4, w);
+            parts[w] = load_from(results + (row * DIM + d) * 4, w);
+        }
+#pragma unroll
+        for (unsigned w = 0; w < FEW_CLUSTER; ++w)
+            highest = fmaxf(highest, weights[w]);
+        const float base = highest == -INFINITY ? 0.0f : highest;
+#pragma unroll
+        for (unsigned w = 0; w < FEW_CLUSTER; ++w) {
+            const float weight = exp2_of(weights[w] - base);
+            total += weight;
+            // One that saw nothing adds nothing, whatever the others add.
+            if (weight != 0.0f)
+                sum = fmaf(weight, parts[w], sum);
+        }
+        store(row, d, total == 0.0f ? 0.0f : sum / total);
+    }
+    // None ends while others read what it has.
+    cluster_barrier();
+}
+#endif
+
+// Rows of one kv head, at most FEW_ROWS. With CLUSTER, the workgroups of a cluster share its keys. `DIMS` are at least those of a head, whose numbers beyond the last are zeros.
 //
 // The products are those of `rows_of`, 16 keys at a time: Sᵀ = K Qᵀ, Oᵀ = Vᵀ Pᵀ. Depth and rows of a product may be in any order that is the same
 // for both operands: so, of a cache of bytes, a lane's numbers are those of whole chunks. It has keys g and g + 8 at dimensions 8t of every 32, and
 // values of keys 2t, 2t + 1, 2t + 8, 2t + 9 at dimensions 8g of every 64.
-template <typename T, unsigned DIMS, bool BYTES>
+template <typename T, unsigned DIMS, bool BYTES, bool CLUSTER>
 __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned batch, unsigned kv_head) {
     constexpr unsigned WARPS = FEW_THREADS / 32, KEYS = 16, OUT = DIMS < DIM ? DIMS : DIM, DEEP = DIMS / 32, PARTS = OUT / 64;
     auto &[shared_sums, shared_highest, shared_total] = few_rows_shared();
@@ -185,7 +228,7 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
     const Shape &shape = from.shape;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const unsigned rows = shape.group * shape.q_len, dim = shape.dim, dim0 = dim0_of(shape), out_dims = out_dims_of(shape);
-    const Visible visible(from, batch);
+    const Visible visible(from, batch, CLUSTER);
     const Stored stored = shape.stored;
     const Cache keys = cache_of(from, false, batch, kv_head, visible.last_key()), values = cache_of(from, true, batch, kv_head, visible.last_key());
     RowPair pair;
@@ -369,6 +412,9 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
     constexpr unsigned EACH = FEW_ROWS / WARPS;
     const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
     const size_t group_row = (static_cast<size_t>(batch) * shape.kv_heads + kv_head) * rows;
+    const auto store = [&](unsigned row, unsigned d, float x) {
+        from.o[batch * shape.o.batch + (kv_head * shape.group + row % shape.group) * shape.o.head + row / shape.group * shape.o.row + dim0 + d] = convert<T>(x);
+    };
     float share[EACH][WARPS], part[EACH];
 #pragma unroll
     for (unsigned r = 0; r < EACH; ++r) {
@@ -384,9 +430,11 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
             total = fmaf(shared_total[w][row], share[r][w], total);
         }
         part[r] = total == 0.0f ? 0.0f : 1.0f / total;
-        if (shape.splits > 1 && row < rows && lane == 0 && dim0 == 0)
-            from.partial[all_rows * shape.splits * dim + (group_row + row) * shape.splits + split_of(shape)] =
-                total == 0.0f ? -INFINITY : highest - WEIGHT_BITS + log2f(total);
+        const float logarithm = total == 0.0f ? -INFINITY : highest - WEIGHT_BITS + log2f(total);
+        if (CLUSTER && lane == 0)
+            few_rows_given().sums[row] = logarithm;
+        if (!CLUSTER && shape.splits > 1 && row < rows && lane == 0 && dim0 == 0)
+            from.partial[all_rows * shape.splits * dim + (group_row + row) * shape.splits + split_of(shape)] = logarithm;
     }
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) {
@@ -407,31 +455,40 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
             sum *= part[r];
             if (row >= rows || lane >= PARTS * 16 || d >= out_dims)
                 continue;
-            if (shape.splits == 1)
-                from.o[batch * shape.o.batch + (kv_head * shape.group + row % shape.group) * shape.o.head + row / shape.group * shape.o.row + dim0 + d] = convert<T>(sum);
+            if (CLUSTER)
+                few_rows_given().results[row][d] = sum;
+            else if (shape.splits == 1)
+                store(row, d, sum);
             else
                 from.partial[((group_row + row) * shape.splits + split_of(shape)) * dim + dim0 + d] = sum;
         }
         __syncthreads();
     }
+#if defined(NVIDIA_BULK)
+    if constexpr (CLUSTER)
+        combine_in_cluster<OUT>(few_rows_given(), rows, [&](unsigned row, unsigned d, float x) {
+            if (d < out_dims)
+                store(row, d, x);
+        });
+#endif
 }
 
 // Few rows. The grid's first dimension is all kv heads of all sequences.
-template <typename T> __device__ __forceinline__ void few_rows(const Arguments<T> &from) {
+template <bool CLUSTER, typename T> __device__ __forceinline__ void few_rows(const Arguments<T> &from) {
     const Shape &shape = from.shape;
     let_next_begin();
     wait_for_previous();
     const unsigned batch = blockIdx.x / shape.kv_heads, kv_head = blockIdx.x % shape.kv_heads;
     if (shape.stored != STORED_AS_QUERIES && shape.dim > 128)
-        few_rows_of<T, 256, true>(from, batch, kv_head);
+        few_rows_of<T, 256, true, CLUSTER>(from, batch, kv_head);
     else if (shape.stored != STORED_AS_QUERIES)
-        few_rows_of<T, 128, true>(from, batch, kv_head);
+        few_rows_of<T, 128, true, CLUSTER>(from, batch, kv_head);
     else if (shape.dim > 128)
-        few_rows_of<T, 256, false>(from, batch, kv_head);
+        few_rows_of<T, 256, false, CLUSTER>(from, batch, kv_head);
     else if (shape.dim > 64)
-        few_rows_of<T, 128, false>(from, batch, kv_head);
+        few_rows_of<T, 128, false, CLUSTER>(from, batch, kv_head);
     else
-        few_rows_of<T, 64, false>(from, batch, kv_head);
+        few_rows_of<T, 64, false, CLUSTER>(from, batch, kv_head);
 }
 
 // As `combine` of attention.cu. Each warp adds some splits of a row, 128 dimensions at a time.

@@ -3,9 +3,8 @@
 //
 // If W is stored by rows, a wave takes `ROWS` of them, its lanes run along the depth, and shuffles add their sums; of few rows, a workgroup takes
 // `TOGETHER` of them on NVIDIA. If it is stored by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
+#include "gemv_stream.cuh"
 #include "int4.cuh"
-#include "overlap.cuh"
-#include "reduce.cuh"
 
 constexpr unsigned THREADS = 256;
 constexpr unsigned WAVES = THREADS / WAVE;
@@ -24,7 +23,8 @@ struct Shape {
     size_t w_stride, x_step, x_stride, y_step, y_stride;
     // From one matrix of the batch to the next.
     size_t w_batch, x_batch, y_batch;
-    size_t by_columns;
+    // Whether W is stored by columns, and whether all that was written to W was there before the kernel in front began.
+    uint32_t by_columns, settled;
 };
 
 // The kernel's parameters, in their order.
@@ -77,9 +77,6 @@ template <typename T> struct Elements {
             x[i] = convert<sum_t<T>>(from[min(i, count - 1)]);
     }
 };
-
-__device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
-__device__ __forceinline__ int multiply_add(int a, int b, int c) { return a * b + c; }
 
 template <typename Sum, typename Out>
 __device__ __forceinline__ void write(Out *at, Sum alpha, Sum sum, Sum beta) {
@@ -326,11 +323,31 @@ template <typename T, typename Out> __device__ __forceinline__ void gemv(const A
         gemv(Arguments<T, OUT>{shape, alpha, w, x, beta, y});                                                          \
     }                                                                                                                  \
     OVERLAPS(gemv_##NAME)
-GEMV(float, float, f32)
-GEMV(__half, __half, f16)
-GEMV(__nv_bfloat16, __nv_bfloat16, bf16)
-GEMV(int8_t, int, i8)
-GEMV(f8_e4m3, float, f8_e4m3)
+// The product of one vector with a batch of one matrix by rows without gaps, for launches with shared memory on sm_90 and later.
+#if !defined(__AMDGCN__)
+#define GEMV_STREAM(T, OUT, NAME)                                                                                      \
+    extern "C" __global__ BLOCKS_OF(row_stream::ALL_THREADS, 2) void gemv_stream_##NAME(                               \
+        const Shape shape, const sum_t<T> alpha, const T *w, const T *x, const sum_t<T> beta, OUT *y) {                \
+        if (can_stream_rows(w, x, shape.depth))                                                                        \
+            return stream_rows(w, x, shape.rows, shape.depth, shape.settled != 0,                                      \
+                               [=](unsigned row, sum_t<T> sum) { write(y + row * shape.y_step, alpha, sum, beta); });  \
+        let_next_begin();                                                                                              \
+        wait_for_previous();                                                                                           \
+        if (threadIdx.x < THREADS)                                                                                     \
+            by_rows<false, 1>(Arguments<T, OUT>{shape, alpha, w, x, beta, y}, 0);                                          \
+    }                                                                                                                  \
+    OVERLAPS(gemv_stream_##NAME)
+#else
+#define GEMV_STREAM(T, OUT, NAME)
+#endif
+#define GEMVS(T, OUT, NAME)                                                                                            \
+    GEMV(T, OUT, NAME)                                                                                                 \
+    GEMV_STREAM(T, OUT, NAME)
+GEMVS(float, float, f32)
+GEMVS(__half, __half, f16)
+GEMVS(__nv_bfloat16, __nv_bfloat16, bf16)
+GEMVS(int8_t, int, i8)
+GEMVS(f8_e4m3, float, f8_e4m3)
 
 // W has rows of 4-bit numbers: a lane reads 32 of them, which share a scale.
 template <typename T> __device__ __forceinline__ void int4_rows(const Int4Arguments<T> &given) {

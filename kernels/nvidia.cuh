@@ -89,6 +89,22 @@ __device__ __forceinline__ void copy_bytes_once(unsigned to, const void *from, u
                  "r"(bytes), "r"(barrier), "l"(first)
                  : "memory");
 }
+
+// All workgroups of the cluster have come here, and see what the others have written to shared memory.
+__device__ __forceinline__ void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ unsigned cluster_rank() {
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+// The number that is at this address in the shared memory of a workgroup of the cluster.
+__device__ __forceinline__ float load_from(unsigned address, unsigned workgroup) {
+    float x;
+    asm volatile("{\n.reg .u32 there;\nmapa.shared::cluster.u32 there, %1, %2;\nld.shared::cluster.f32 %0, [there];\n}" : "=f"(x) : "r"(address), "r"(workgroup) : "memory");
+    return x;
+}
 } // namespace nvidia
 #endif
 
@@ -101,10 +117,6 @@ constexpr unsigned WARPGROUP = 128, WARPGROUP_ROWS = 64;
 // so that the same chunk of 8 lines is in different banks; tiles begin at multiples of 1024 bytes.
 constexpr unsigned LINE = 128, LINE_NUMBERS = 64, TILE_ALIGN = 1024;
 
-// All workgroups of the cluster have come here, and see what the others have written to shared memory.
-__device__ __forceinline__ void cluster_barrier() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 __device__ __forceinline__ void store_two(unsigned to, float x, float y) { asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x), "f"(y) : "memory"); }
 // Two numbers that are at this address in the shared memory of a workgroup of the cluster.
 __device__ __forceinline__ float2 load_two(unsigned from, unsigned workgroup) {

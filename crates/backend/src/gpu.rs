@@ -31,7 +31,7 @@ use crate::tensor::bytes_of;
 use crate::{DType, KvLayer, Shard, Tensor};
 
 use graph::Captured;
-use memory::GpuMemory;
+use memory::{GpuMemory, Periods};
 use product::Products;
 use recorded::{Recorded, Submits};
 use staging::Staging;
@@ -49,6 +49,7 @@ pub struct GpuBackend {
     in_use: Arc<AtomicU64>,
     /// Held while work is submitted, so that submissions that use the same tensors do not mix.
     submits: Arc<Mutex<Submits>>,
+    periods: Periods,
     /// The device of command buffers, once they were asked for.
     recorded: OnceLock<Arc<Recorded>>,
     /// What runs captured work.
@@ -98,6 +99,7 @@ impl GpuBackend {
             kernels,
             in_use: Arc::default(),
             submits: Arc::default(),
+            periods: Periods::default(),
             recorded: OnceLock::new(),
             steps: Mutex::default(),
             shard: Shard::WHOLE,
@@ -146,7 +148,7 @@ impl GpuBackend {
         let stream = self.captured.stream().unwrap_or_else(|| self.stream.clone());
         let mut submits = lock(&self.submits);
         submits.settle()?;
-        Ok(Work::new(self.id, &self.kernels, stream, submits))
+        Ok(Work::new(self.id, &self.kernels, stream, &self.periods, submits))
     }
 }
 
@@ -202,8 +204,14 @@ impl KernelBackend for GpuBackend {
     }
 
     fn synchronize(&self) -> Result<()> {
-        lock(&self.submits).settle()?;
-        Ok(self.stream.synchronize()?)
+        let period = {
+            let mut submits = lock(&self.submits);
+            submits.settle()?;
+            self.periods.begin()
+        };
+        self.stream.synchronize()?;
+        self.periods.settle(period);
+        Ok(())
     }
 
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn StepGraph>>> {

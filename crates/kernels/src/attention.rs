@@ -4,6 +4,7 @@ use hip::{DeviceAddress, DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result};
 use crate::library::{Kernels, names};
+use crate::nvidia::AttentionKernel;
 use crate::{F8E4M3, Float, modules, nvidia};
 
 const OPERATION: &str = "attention";
@@ -541,6 +542,7 @@ impl Kernels {
                 multiprocessors: compute_units,
                 wgmma: nvidia::has_wgmma(self.device()),
                 shared_memory: nvidia::shared_memory(self.device()),
+                clusters: nvidia::has_bulk_copies(self.device()) && inputs.sinks.is_none(),
             };
             Some(work.launch())
         } else {
@@ -594,7 +596,9 @@ impl Kernels {
             .map(Strides::from),
         };
         let all_rows = groups.saturating_mul(rows);
+        let kernel = nvidia.map_or(AttentionKernel::Many, |launch| launch.kernel);
         let mut partial = match splits {
+            _ if kernel == AttentionKernel::FewByCluster => None,
             1 => None,
             _ => Some(DeviceBuffer::<f32>::uninit_on(
                 stream,
@@ -602,10 +606,16 @@ impl Kernels {
             )?),
         };
 
-        let few = nvidia.is_some_and(|launch| launch.few);
-        let (across, down) = if few { (groups, 1) } else { (rows.div_ceil(ROWS), groups.min(MOST_BLOCKS)) };
+        let (across, down) = match kernel {
+            AttentionKernel::Many => (rows.div_ceil(ROWS), groups.min(MOST_BLOCKS)),
+            AttentionKernel::Few | AttentionKernel::FewByCluster => (groups, 1),
+        };
         let grid = (across as u32, down as u32, (splits * parts) as u32);
-        let names = if few { &names!("attention_few") } else { &names!("attention") };
+        let names = match kernel {
+            AttentionKernel::Many => &names!("attention"),
+            AttentionKernel::Few => &names!("attention_few"),
+            AttentionKernel::FewByCluster => &names!("attention_few_by_8"),
+        };
         let function = self.of::<T>(&modules::ATTENTION, names)?;
         let (block, dynamic_lds) = nvidia.map_or((THREADS, 0), |launch| (launch.block, launch.shared));
         let launch = function.launch(stream).grid(grid).block(block).dynamic_lds(dynamic_lds);

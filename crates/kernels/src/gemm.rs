@@ -76,6 +76,8 @@ mod sealed {
         const GEMM_64: &'static str;
         const GEMM_128: &'static str;
         const GEMV: &'static str;
+        /// Of `kernels/gemv_stream.cuh`, on NVIDIA's GPUs.
+        const GEMV_STREAM: &'static str;
         const GEMM_EXPERTS: &'static str;
         /// The kernels for `wgmma` on NVIDIA's GPUs.
         const TILES: &'static [(Tile, &'static str)];
@@ -102,6 +104,7 @@ macro_rules! gemm_element {
             const GEMM_64: &'static str = concat!("gemm_", $name, "_64");
             const GEMM_128: &'static str = concat!("gemm_", $name, "_128");
             const GEMV: &'static str = concat!("gemv_", $name);
+            const GEMV_STREAM: &'static str = concat!("gemv_stream_", $name);
             const GEMM_EXPERTS: &'static str = concat!("gemm_experts_", $name);
             const TILES: &'static [(Tile, &'static str)] =
                 &[$((Tile::named($tile), concat!("gemm_", $name, "_", $tile))),*];
@@ -187,6 +190,11 @@ pub struct Gemm {
     pub stride_b: usize,
     /// Elements from one C to the next. Matrices may be interleaved by rows, but not overlap.
     pub stride_c: usize,
+    /// Whether work that may still run when this product begins leaves B alone, or A if that is the matrix of
+    /// the two with more rows. It is true of weights, once they are there. On NVIDIA's GPUs of sm_90 and
+    /// later, a product with one vector then begins to read that matrix while the kernel in front ends. If it
+    /// is not true, the product may be one of old numbers.
+    pub settled: bool,
 }
 
 impl Gemm {
@@ -208,6 +216,7 @@ impl Gemm {
             stride_a: 0,
             stride_b: 0,
             stride_c: 0,
+            settled: false,
         }
     }
 
@@ -306,7 +315,8 @@ pub struct VectorsShape {
     pub(crate) y_step: u64,
     pub(crate) y_stride: u64,
     pub(crate) batch_strides: [u64; 3],
-    pub(crate) by_columns: u64,
+    pub(crate) by_columns: u32,
+    pub(crate) settled: u32,
 }
 
 /// The first argument of the kernel that computes a product.
@@ -350,6 +360,11 @@ impl Gemm {
         let compute_units = device.properties().compute_units as usize;
         let launch = self.launch::<T>(compute_units)?;
         if let GemmShape::Vectors(shape) = &launch.shape {
+            if let Some(workgroups) = streamed::<T>(shape, device) {
+                let (grid, block) = ([workgroups, 1, 1], nvidia::STREAM_THREADS);
+                let (kernel, dynamic_lds) = (T::GEMV_STREAM, nvidia::STREAM_SHARED);
+                return Some(GemmLaunch { kernel, grid, block, dynamic_lds, ..launch });
+            }
             let [x, y, z] = launch.grid;
             let x = if nvidia::is_nvidia(device) {
                 nvidia::vector_workgroups(shape.rows, compute_units as u32)
@@ -441,6 +456,7 @@ impl Gemm {
             y_stride: y.1 as u64,
             batch_strides: [w_batch, x_batch, self.stride_c].map(|stride| stride as u64),
             by_columns: by_columns.into(),
+            settled: self.settled.into(),
         };
         GemmLaunch {
             module: &modules::GEMV,
@@ -456,6 +472,18 @@ impl Gemm {
             swapped: self.n > self.m,
         }
     }
+}
+
+/// How the rows of a product are streamed on NVIDIA's GPUs, if they can be.
+fn streamed<T: GemmElement>(shape: &VectorsShape, device: &Device) -> Option<u32> {
+    let &VectorsShape { rows, depth, vectors, batches, w_stride, x_step, by_columns, .. } = shape;
+    let is_alone = vectors == 1 && batches == 1 && x_step == 1;
+    if !is_alone || by_columns != 0 || w_stride != u64::from(depth) || !nvidia::has_bulk_copies(device) {
+        return None;
+    }
+    let multiprocessors = device.properties().compute_units as u32;
+    let element = size_of::<T>() as u32;
+    nvidia::StreamedProduct { rows, depth, element, multiprocessors }.workgroups()
 }
 
 impl Kernels {

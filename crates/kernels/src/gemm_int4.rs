@@ -164,6 +164,7 @@ impl Kernels {
                 y_stride: ldc as u64,
                 batch_strides: [0; 3],
                 by_columns: 0,
+                settled: 0,
             };
             let grid = n.div_ceil(ROWS_OF_VECTORS).min(MOST_BLOCKS) as u32;
             let function = self.function(&modules::GEMV, T::GEMV)?;

@@ -61,6 +61,47 @@ pub(crate) fn vector_workgroups(rows: u32, multiprocessors: u32) -> u32 {
     }
 }
 
+/// Work-items of `kernels/gemv_stream.cuh`: those that multiply, and a warp that copies.
+pub(crate) const STREAM_THREADS: u32 = 288;
+/// Bytes of shared memory that it gives to rows: with it, a multiprocessor holds two workgroups.
+pub(crate) const STREAM_SHARED: u32 = 96 << 10;
+
+/// A product of a matrix by rows without gaps with one vector, as `kernels/gemv_stream.cuh` divides it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamedProduct {
+    pub(crate) rows: u32,
+    pub(crate) depth: u32,
+    /// Bytes of an element.
+    pub(crate) element: u32,
+    pub(crate) multiprocessors: u32,
+}
+
+impl StreamedProduct {
+    /// Its workgroups, which have as many rows each; `None` if the kernel is not made for such rows.
+    pub(crate) fn workgroups(self) -> Option<u32> {
+        /// Bytes of a step: `STEP` of `kernels/gemv_stream.cuh`.
+        const STEP: u32 = 32 << 10;
+        /// Bytes of the shortest row: `LEAST_ROW` of `kernels/gemv_stream.cuh`.
+        const LEAST_ROW: u32 = 2048;
+        /// Numbers of the longest row: `MOST_VALUES` of `kernels/gemv_stream.cuh`.
+        const MOST_VALUES: u32 = 16 << 10;
+        /// Bytes of a copy.
+        const CHUNK: u32 = 16;
+        const RESIDENT: u32 = 2;
+        let &Self { rows, depth, element, multiprocessors } = &self;
+        if depth > MOST_VALUES || rows == 0 {
+            return None;
+        }
+        let row = depth * element;
+        if row < LEAST_ROW || 2 * row > STREAM_SHARED || !row.is_multiple_of(CHUNK) {
+            return None;
+        }
+        let of_workgroup = rows.div_ceil(multiprocessors.saturating_mul(RESIDENT).max(1));
+        let steps = of_workgroup.div_ceil((STEP / row).max(1));
+        Some(rows.div_ceil(of_workgroup.div_ceil(steps) * steps))
+    }
+}
+
 /// A product of a quantised matrix with one vector, as `kernels/quant_stream.cuh` divides it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuantProduct {
@@ -138,13 +179,25 @@ pub(crate) struct AttentionWork {
     /// [`has_wgmma`] and [`shared_memory`] of the device.
     pub(crate) wgmma: bool,
     pub(crate) shared_memory: usize,
+    /// Whether splits can be added within a cluster: [`has_bulk_copies`] of the device, and no sinks.
+    pub(crate) clusters: bool,
+}
+
+/// Which kernel computes attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttentionKernel {
+    /// `attention_*`.
+    Many,
+    /// `attention_few_*`, whose grid has all groups in its first dimension.
+    Few,
+    /// `attention_few_by_8_*`: the same, and a cluster's workgroups add what their splits have.
+    FewByCluster,
 }
 
 /// How attention is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttentionLaunch {
-    /// Whether the kernel is `attention_few_*`, whose grid has all groups in its first dimension.
-    pub(crate) few: bool,
+    pub(crate) kernel: AttentionKernel,
     pub(crate) block: u32,
     /// Bytes of shared memory.
     pub(crate) shared: u32,
@@ -159,6 +212,10 @@ pub(crate) struct AttentionLaunch {
 const FEW_ROWS: usize = 8;
 /// Its work-items: `FEW_THREADS` of `kernels/attention_nvidia.cuh`.
 const FEW_THREADS: u32 = 128;
+/// Workgroups that share keys in a cluster: `FEW_CLUSTER` of `kernels/attention_nvidia.cuh`.
+const FEW_CLUSTER: usize = 8;
+/// The most keys that they share. More splits, and another launch that adds them, are quicker then.
+const FEW_CLUSTER_KEYS: usize = 2048;
 /// The shared memory of a multiprocessor that it needs: those of sm_80, sm_90 and sm_100 have it, those of
 /// sm_86 and sm_89 do not.
 const FEW_ROOM: usize = 128 << 10;
@@ -180,22 +237,35 @@ impl AttentionWork {
         let few =
             self.rows <= FEW_ROWS && self.query_size == 2 && self.in_chunks && self.shared_memory >= FEW_ROOM;
         if few {
+            let (kernel, block) = (AttentionKernel::Few, FEW_THREADS);
+            let workgroups = |splits| self.groups.saturating_mul(parts).saturating_mul(splits);
+            let places = self.multiprocessors.saturating_mul(FEW_RESIDENT);
+            if self.clusters && self.kv_len <= FEW_CLUSTER_KEYS && workgroups(FEW_CLUSTER) <= places {
+                // The kernel shares the keys that a sequence has.
+                let (kernel, splits, split_keys) = (AttentionKernel::FewByCluster, FEW_CLUSTER, self.kv_len);
+                let shared = self.few_ring() as u32;
+                return AttentionLaunch { kernel, block, shared, splits, split_keys, parts };
+            }
             let (splits, split_keys) = self.splits(self.groups * parts, 128);
-            let workgroups = self.groups.saturating_mul(parts).saturating_mul(splits);
-            let shared = self.few_shared(workgroups);
-            return AttentionLaunch { few, block: FEW_THREADS, shared, splits, split_keys, parts };
+            let shared = self.few_shared(workgroups(splits));
+            return AttentionLaunch { kernel, block, shared, splits, split_keys, parts };
         }
         let tiled = self.query_size == 2 && self.in_chunks && self.wgmma;
         let (parts, shared) = if tiled { (1, self.many_shared()) } else { (parts, 0) };
         let tiles = self.rows.div_ceil(MANY_ROWS).saturating_mul(self.groups).saturating_mul(parts);
         let (splits, split_keys) = self.splits(tiles, 512);
-        AttentionLaunch { few, block: MANY_THREADS, shared, splits, split_keys, parts }
+        AttentionLaunch {
+            kernel: AttentionKernel::Many,
+            block: MANY_THREADS,
+            shared,
+            splits,
+            split_keys,
+            parts,
+        }
     }
 
-    /// `FewRowsRing::SIZE`: for each warp, steps of 16 keys. Besides, so much that a multiprocessor holds no
-    /// more workgroups than there are for each, and at most [`FEW_RESIDENT`]: those of the next launch, which
-    /// may overlap with this one, do not crowd some of them.
-    fn few_shared(&self, workgroups: usize) -> u32 {
+    /// `FewRowsRing::SIZE`: for each warp, steps of 16 keys.
+    fn few_ring(&self) -> usize {
         let bytes = self.cache_size == 1;
         let dims = if self.dim > 128 {
             256
@@ -207,9 +277,15 @@ impl AttentionWork {
         let steps = if dims * self.cache_size <= 128 { 4 } else { 2 };
         // 16 keys and values, and in a cache of bytes the lanes' scales.
         let step = 16 * (dims + dims.min(DIM)) * self.cache_size + if bytes { 32 * 6 * 4 } else { 0 };
-        let needed = steps * step * (FEW_THREADS as usize / 32);
+        steps * step * (FEW_THREADS as usize / 32)
+    }
+
+    /// Besides the ring so much that a multiprocessor holds no more workgroups than there are for each, and at
+    /// most [`FEW_RESIDENT`]: those of the next launch, which may overlap with this one, do not crowd some of
+    /// them.
+    fn few_shared(&self, workgroups: usize) -> u32 {
         let resident = workgroups.div_ceil(self.multiprocessors.max(1)).clamp(1, FEW_RESIDENT);
-        needed.max(self.shared_memory / (resident + 1)) as u32
+        self.few_ring().max(self.shared_memory / (resident + 1)) as u32
     }
 
     /// `ManyRows::SIZE`: the queries, and two tiles of keys and values, of 256 dimensions one of values.
@@ -276,6 +352,22 @@ mod tests {
         assert_eq!(QuantProduct { can_stream: false, is_quick: true, ..product }.workgroups(108), 432);
     }
 
+    #[test]
+    fn streamed_rows_are_shared_by_two_workgroups_of_each_multiprocessor() {
+        let workgroups = |rows, depth| {
+            StreamedProduct { rows, depth, element: 2, multiprocessors: 132 }.workgroups()
+        };
+        // Eight rows for each workgroup, and so on.
+        assert_eq!([2048, 3072, 16_384, 128_256].map(|rows| workgroups(rows, 2048)), [256, 256, 256, 263].map(Some));
+        assert_eq!([1, 4096].map(|rows| workgroups(rows, 14_336)), [1, 256].map(Some));
+        for (rows, depth) in [(0, 2048), (2048, 1016), (2048, 1025), (2048, 16_392), (2048, u32::MAX)] {
+            assert_eq!(workgroups(rows, depth), None, "{rows} {depth}");
+        }
+        let wide = StreamedProduct { rows: u32::MAX, depth: 16_384, element: 4, multiprocessors: 0 };
+        assert_eq!(wide.workgroups(), None);
+        assert!(StreamedProduct { depth: 8192, ..wide }.workgroups().is_some_and(|workgroups| workgroups >= 1));
+    }
+
     const DECODE: AttentionWork = AttentionWork {
         rows: 4,
         groups: 64,
@@ -287,12 +379,13 @@ mod tests {
         multiprocessors: 132,
         wgmma: true,
         shared_memory: 228 << 10,
+        clusters: false,
     };
 
     #[test]
     fn few_rows_fill_all_multiprocessors() {
         let launch = DECODE.launch();
-        assert!(launch.few && launch.splits == 2, "{launch:?}");
+        assert!(launch.kernel == AttentionKernel::Few && launch.splits == 2, "{launch:?}");
         assert_eq!((launch.block, launch.shared), (128, 116_736));
         assert_eq!(AttentionWork { kv_len: 100, ..DECODE }.launch().splits, 1);
         // 15 parts of whole steps would be 11.
@@ -301,6 +394,21 @@ mod tests {
             let launch = AttentionWork { kv_len, ..DECODE }.launch();
             assert!(launch.splits >= 1 && launch.splits * launch.split_keys >= kv_len, "{launch:?}");
             assert!((launch.splits - 1) * launch.split_keys <= kv_len, "{launch:?}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_shares_the_keys_of_few_groups() {
+        let alone = AttentionWork { groups: 8, kv_len: 160, clusters: true, ..DECODE };
+        let launch = alone.launch();
+        assert_eq!((launch.kernel, launch.splits, launch.shared), (AttentionKernel::FewByCluster, 8, 65_536));
+        for other in [
+            AttentionWork { clusters: false, ..alone },
+            AttentionWork { kv_len: 2049, ..alone },
+            AttentionWork { groups: 34, ..alone },
+            AttentionWork { rows: 9, ..alone },
+        ] {
+            assert_ne!(other.launch().kernel, AttentionKernel::FewByCluster, "{other:?}");
         }
     }
 
@@ -331,6 +439,6 @@ mod tests {
         assert_eq!(AttentionWork { in_chunks: false, ..DECODE }.launch().shared, 0);
         assert_eq!(AttentionWork { rows: 9, wgmma: false, ..DECODE }.launch().shared, 0);
         let small = AttentionWork { shared_memory: 100 << 10, wgmma: false, ..DECODE }.launch();
-        assert_eq!((small.few, small.shared, small.block), (false, 0, 256));
+        assert_eq!((small.kernel, small.shared, small.block), (AttentionKernel::Many, 0, 256));
     }
 }

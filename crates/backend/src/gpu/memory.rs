@@ -15,6 +15,32 @@ pub(super) struct GpuMemory {
     owner: u64,
     pub(super) buffer: DeviceBuffer<u8>,
     in_use: Arc<AtomicU64>,
+    /// The period of the last write.
+    written: AtomicU64,
+}
+
+/// The period of what a graph writes each time it is launched.
+const ALWAYS: u64 = u64::MAX;
+
+/// Periods between synchronisations, by which it is known whether what was written to memory is there. All of
+/// it happens while the right to submit work is held.
+#[derive(Debug, Default)]
+pub(super) struct Periods {
+    now: AtomicU64,
+    /// Work of the periods before this one has ended.
+    settled: AtomicU64,
+}
+
+impl Periods {
+    /// Begins the next one, which is returned.
+    pub(super) fn begin(&self) -> u64 {
+        self.now.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// All work submitted before this period has ended.
+    pub(super) fn settle(&self, period: u64) {
+        self.settled.fetch_max(period, Ordering::Relaxed);
+    }
 }
 
 impl GpuMemory {
@@ -22,7 +48,20 @@ impl GpuMemory {
     pub(super) fn uninit(owner: u64, stream: &Stream, bytes: usize, in_use: &Arc<AtomicU64>) -> Result<Self> {
         let buffer = DeviceBuffer::uninit_on(stream, bytes)?;
         in_use.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(Self { owner, buffer, in_use: in_use.clone() })
+        // Work on what was there before may be under way.
+        Ok(Self { owner, buffer, in_use: in_use.clone(), written: AtomicU64::new(ALWAYS) })
+    }
+
+    /// Work that is about to be submitted writes here, or a graph does.
+    pub(super) fn is_written(&self, periods: &Periods, captured: bool) {
+        let period = if captured { ALWAYS } else { periods.now.load(Ordering::Relaxed) };
+        self.written.store(period, Ordering::Relaxed);
+    }
+
+    /// Whether all that was written here was there when the host last waited, so that no kernel that may still
+    /// run writes it.
+    pub(super) fn is_settled(&self, periods: &Periods) -> bool {
+        self.written.load(Ordering::Relaxed) < periods.settled.load(Ordering::Relaxed)
     }
 }
 

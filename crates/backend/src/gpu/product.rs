@@ -271,6 +271,7 @@ pub(super) fn matmul_many(
         let captured = work.stream.is_captured();
         let vendor = m >= LIBRARY_FROM && own.vendor(&work)?.is_some();
         let by = multiplier(Product { rows: m, captured, vendor });
+        let settled = work.is_settled(operation, w)?;
         for_float!(operation, x, [x, w, out], T => {
             let (a, b) = (work.dense::<T>(operation, "x", x)?, work.dense::<T>(operation, "w", w)?);
             let to = work.dense_mut::<T>(operation, "out", out)?;
@@ -281,7 +282,10 @@ pub(super) fn matmul_many(
                     let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, n))?;
                     blas.gemm(&a, &b.t(), &mut c).run()?;
                 }
-                _ => work.kernels.gemm(&work.stream, &Gemm::new(m, n, k).transpose_b(), a, b, to)?,
+                _ => {
+                    let gemm = Gemm { settled, ..Gemm::new(m, n, k).transpose_b() };
+                    work.kernels.gemm(&work.stream, &gemm, a, b, to)?;
+                }
             }
             Ok(())
         })?;

@@ -6,7 +6,7 @@ use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
 use kernels::{Kernels, QuantMatrix, QuantType};
 
 use super::NAME;
-use super::memory::GpuMemory;
+use super::memory::{GpuMemory, Periods};
 use super::recorded::Submits;
 use crate::error::{Error, Result};
 use crate::{DType, Tensor, check};
@@ -16,6 +16,7 @@ pub(super) struct Work<'a> {
     backend: u64,
     pub(super) kernels: &'a Kernels,
     pub(super) stream: Stream,
+    periods: &'a Periods,
     _guard: MutexGuard<'a, Submits>,
 }
 
@@ -43,9 +44,15 @@ impl<'a> Work<'a> {
         backend: u64,
         kernels: &'a Kernels,
         stream: Stream,
+        periods: &'a Periods,
         guard: MutexGuard<'a, Submits>,
     ) -> Self {
-        Self { backend, kernels, stream, _guard: guard }
+        Self { backend, kernels, stream, periods, _guard: guard }
+    }
+
+    /// Whether all that was written to a tensor was there when the host last waited.
+    pub(super) fn is_settled(&self, operation: &'static str, tensor: &Tensor) -> Result<bool> {
+        Ok(self.memory(operation, tensor)?.is_settled(self.periods))
     }
 
     fn memory<'t>(&self, operation: &'static str, tensor: &'t Tensor) -> Result<&'t GpuMemory> {
@@ -75,6 +82,7 @@ impl<'a> Work<'a> {
         tensor: &'t Tensor,
     ) -> Result<DeviceSliceMut<'t, T>> {
         let slice = self.read(operation, tensor)?;
+        self.memory(operation, tensor)?.is_written(self.periods, self.stream.is_captured());
         // SAFETY: this backend's memory is only used by work that it submits to one stream, or to a graph
         // that it launches there, while it holds the lock whose guard is in `self`. Of a launch's other
         // arguments, some may be the same tensor; its kernel then works element by element, or reads a whole
