@@ -56,7 +56,7 @@ pub struct GpuBackend {
     steps: Mutex<Steps>,
     shard: Shard,
     captured: Captured,
-    staging: Mutex<Staging>,
+    staging: Arc<Mutex<Staging>>,
     products: Mutex<Products>,
     #[cfg(feature = "rccl")]
     communicator: Option<rccl::Communicator>,
@@ -104,7 +104,7 @@ impl GpuBackend {
             steps: Mutex::default(),
             shard: Shard::WHOLE,
             captured: Captured::default(),
-            staging: Mutex::default(),
+            staging: Arc::default(),
             products: Mutex::default(),
             #[cfg(feature = "rccl")]
             communicator: None,

@@ -230,6 +230,9 @@ const MANY_THREADS: u32 = 256;
 const DIM: usize = 128;
 /// Splits are multiples of this.
 const KEYS: usize = 64;
+/// So few keys are not split: what adds the parts is a launch of its own in every layer, and a step of one
+/// token waits for it.
+const WHOLE: usize = 256;
 
 impl AttentionWork {
     pub(crate) fn launch(&self) -> AttentionLaunch {
@@ -312,7 +315,8 @@ impl AttentionWork {
             let all = workgroups.saturating_mul(self.kv_len.div_ceil(keys_of(wanted)).max(1));
             all as f64 / all.div_ceil(places).saturating_mul(places).max(1) as f64
         };
-        let most = (self.kv_len / least).clamp(1, places.div_ceil(workgroups.max(1)));
+        let most = if self.kv_len <= WHOLE { 1 } else { self.kv_len / least };
+        let most = most.clamp(1, places.div_ceil(workgroups.max(1)));
         let enough = (1..=most).find(|&splits| filled(splits) >= 0.9);
         let best = || (1..=most).max_by(|a, b| filled(*a).total_cmp(&filled(*b)).then(b.cmp(a)));
         let wanted = enough.or_else(best).unwrap_or(1);
@@ -387,7 +391,8 @@ mod tests {
         let launch = DECODE.launch();
         assert!(launch.kernel == AttentionKernel::Few && launch.splits == 2, "{launch:?}");
         assert_eq!((launch.block, launch.shared), (128, 116_736));
-        assert_eq!(AttentionWork { kv_len: 100, ..DECODE }.launch().splits, 1);
+        let of_one = |kv_len| AttentionWork { kv_len, groups: 8, ..DECODE }.launch().splits;
+        assert_eq!([100, 256, 512].map(of_one), [1, 1, 4]);
         // 15 parts of whole steps would be 11.
         assert_eq!(AttentionWork { groups: 8, kv_len: 2048, ..DECODE }.launch().splits, 16);
         for kv_len in [0, 1, 63, 64, 1000, 100_000] {

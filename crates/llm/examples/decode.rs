@@ -1,16 +1,19 @@
 //! How quickly a device reads and generates, beside a copy on the device.
 //!
-//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`;
-//! `-` stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no file.
-//! First its steps are measured alone, without an engine: a step of so many sequences is a graph that is
-//! launched once its numbers are in device memory, and whose tokens the host reads before it makes the next
-//! ones. Prompts are read in one part, and the time that the host needs to submit that is measured, too.
-//! Then an engine generates and reads the same. Of another model, such as a file, only the engine is
-//! measured. Last come the tokens of a prompt, to compare with those of another device, and whether several
-//! at a time have the same.
+//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS [wait]]]]]]`: by default `cuda:0 random:8b:f16 1 128
+//! 512,2048`; `-` stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no
+//! file. First its steps are measured alone, without an engine: a step of so many sequences is a graph that
+//! is launched once its numbers are in device memory, and whose tokens the host reads before it makes the
+//! next ones. The graph has room for as many keys as that of an engine. Prompts are read in one part, and the
+//! time that the host needs to submit that is measured, too. Then an engine generates and reads the same, and
+//! the line says how much longer its steps take than the graph alone. With `wait`, its steps wait until the
+//! host has read the tokens of the one before. Of another model, such as a file, only the engine is measured.
+//! Last come the tokens of a prompt, to compare with those of another device, and whether several at a time
+//! have the same.
 //!
 //! The rate is the bytes of all matrices that a step reads, beside the bytes that a copy reads and writes.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use backend::{DType, KernelBackend, KvLayout, select_backend};
@@ -26,6 +29,8 @@ type Failure = Box<dyn std::error::Error>;
 const PAGE: usize = 32;
 /// How often each is measured, after a first time that does not count.
 const TIMES: usize = 5;
+/// An engine's graphs have room for this number of keys at least, or the next power of two.
+const LEAST_KEYS: usize = 256;
 
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
@@ -69,10 +74,10 @@ impl Measured<'_> {
         Ok(Cache::new(self.backend, self.model.config(), DType::F16, layout, sequences)?)
     }
 
-    /// Steps of so many sequences.
-    fn steps(&self, batch: usize, tokens: usize) -> Result<(), Failure> {
+    /// Steps of so many sequences; the seconds of the graph alone, if there is one.
+    fn steps(&self, batch: usize, tokens: usize) -> Result<Option<f64>, Failure> {
         let (backend, model) = (self.backend, self.model);
-        let context = (tokens + PAGE).next_multiple_of(PAGE);
+        let context = (tokens + 1).next_power_of_two().max(LEAST_KEYS);
         let cache = self.cache(batch, context)?;
         let pages_of = (context / PAGE) as u32;
         let pages: Vec<Vec<u32>> =
@@ -87,7 +92,7 @@ impl Measured<'_> {
             inputs.add(cache.kv.layout, &parts, pages_of as usize, context);
             inputs
         };
-        let step = Step::new(backend, &inputs_at(&ids, 0))?;
+        let mut step = Step::new(backend, &inputs_at(&ids, 0))?;
         let out = backend.empty(DType::U32, &[batch])?;
         // What only the first run does.
         let logits = model.forward(backend, &step, &cache)?;
@@ -109,7 +114,7 @@ impl Measured<'_> {
         }
         let Some(graph) = graph else {
             println!("steps: this device has no graphs");
-            return Ok(());
+            return Ok(None);
         };
         let (mut times, mut launches) = (Vec::new(), Vec::new());
         for _ in 0..=TIMES {
@@ -144,7 +149,7 @@ impl Measured<'_> {
             graph.nodes(),
             graph.nodes() as f64 / layers as f64,
         );
-        Ok(())
+        Ok(Some(launch))
     }
 
     /// A prompt of so many tokens.
@@ -222,6 +227,7 @@ fn with_engine(
     tokens: usize,
     prompts: &[usize],
     rates: Option<(f64, f64)>,
+    graphs: &HashMap<usize, f64>,
 ) -> Result<(), Failure> {
     let vocabulary = engine.description().vocabulary;
     let mut seed = 0;
@@ -241,11 +247,13 @@ fn with_engine(
         let rate = rates.map(|(read, copy)| {
             format!(", {:.3} TB/s, {:.3} of a copy", read / time / 1e12, read / time / copy)
         });
+        let gap = graphs.get(&batch).map(|graph| format!(", {:+.1} us to the graph", (time - graph) * 1e6));
         println!(
-            "engine, {batch} at a time, tg{tokens}: {:.1} tokens/s, {:.1} us{}",
+            "engine, {batch} at a time, tg{tokens}: {:.1} tokens/s, {:.1} us{}{}",
             batch as f64 / time,
             time * 1e6,
-            rate.unwrap_or_default()
+            rate.unwrap_or_default(),
+            gap.unwrap_or_default()
         );
     }
     for &length in prompts {
@@ -278,7 +286,8 @@ fn main() -> Result<(), Failure> {
     let (uri, name) = (next("cuda:0"), next("random:8b:f16"));
     let (batches, tokens): (_, usize) = (numbers(&next("1"))?, next("128").parse()?);
     let prompts = numbers(&next("512,2048"))?;
-    let mut rates = None;
+    let ahead = next("") != "wait";
+    let (mut rates, mut graphs) = (None, HashMap::new());
     if random::is_random(&name) {
         let selected = select_backend(&uri)?;
         let backend = &*selected.backend;
@@ -293,19 +302,22 @@ fn main() -> Result<(), Failure> {
         println!("loaded in {:.1} s", begin.elapsed().as_secs_f64());
         let read = source.bytes_of_a_step() as f64;
         let measured = Measured { backend, model: &*model, read, copy };
-        batches.iter().try_for_each(|&batch| measured.steps(batch, tokens))?;
+        for &batch in &batches {
+            graphs.extend(measured.steps(batch, tokens)?.map(|graph| (batch, graph)));
+        }
         prompts.iter().try_for_each(|&tokens| measured.prompt(tokens))?;
         rates = Some((read, copy));
     }
     let most = batches.iter().copied().max().unwrap_or(1);
     let options = EngineOptions {
         device: uri,
+        ahead,
         places: most,
         queue: most,
         context: Some(4096),
-        cache: Some((most * (tokens + PAGE)).max(8192)),
+        cache: Some((most * (tokens + 2 * PAGE)).max(8192)),
         ..EngineOptions::default()
     };
     let engine = llm::open(models::resolve(&name)?, options)?;
-    with_engine(&*engine, &batches, tokens, &prompts, rates)
+    with_engine(&*engine, &batches, tokens, &prompts, rates, &graphs)
 }

@@ -3,10 +3,13 @@
 //! Requests are batched continuously: each step computes the next token of every request that generates, and
 //! a part of a prompt. Keys and values lie in pages; a request that begins as an earlier one did takes over
 //! its pages. If the pages run out, the youngest request makes way and goes on later. A step in which all
-//! requests generate is recorded as a graph once for each number of requests, on devices with graphs.
+//! requests generate is recorded as a graph once for each number of requests, on devices with graphs. Where
+//! the device draws all tokens of a step, the next step begins before the host has read them.
 
+mod ahead;
 mod device;
 mod drafter;
+mod draw;
 mod encoder;
 mod open;
 mod pages;
@@ -21,6 +24,8 @@ use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+
+use backend::Steps;
 
 use crate::chat::ChatTemplate;
 use crate::engine::{
@@ -76,6 +81,7 @@ impl Generator {
             cache_tokens: device.layout().positions(),
             ..EngineLoad::default()
         });
+        let runs_ahead = options.ahead && options.steps == Steps::Graph && device.can_run_ahead();
         let scheduler = Scheduler {
             device,
             pages,
@@ -87,6 +93,9 @@ impl Generator {
             guesses: options.speculation.tokens(),
             drafter,
             memories,
+            runs_ahead,
+            flight: None,
+            admitted: 0,
             running: Vec::new(),
             ended: Vec::new(),
             paused: VecDeque::new(),

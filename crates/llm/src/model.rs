@@ -19,7 +19,7 @@ use crate::weights::Weights;
 
 pub use bert::Bert;
 pub use cache::{Cache, State, States};
-pub use step::{Group, Inputs, Part, Step};
+pub use step::{Draw, Draws, Group, Inputs, Part, Step};
 
 /// A model that predicts tokens.
 pub trait Model: Send + Sync + fmt::Debug {

@@ -1,6 +1,7 @@
 //! Copies between host and device through pinned memory.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
 use hip::{HostBuffer, Pending};
 
@@ -15,11 +16,17 @@ const PIECE: usize = 8 << 20;
 const PIECES: usize = 3;
 /// Buffers of each size that are kept for reuse.
 const KEPT: usize = 4;
+/// Bytes of all that are kept.
+const KEPT_BYTES: usize = 64 << 20;
+/// Buffers of the numbers of steps: they are kept when others make way.
+const SMALL: usize = 4096;
 
 /// Pinned buffers: free ones by size, and those that are being copied from.
 #[derive(Debug, Default)]
 pub(super) struct Staging {
     free: HashMap<usize, Vec<HostBuffer<u8>>>,
+    /// The bytes of the free ones.
+    free_bytes: usize,
     busy: VecDeque<Pending<HostBuffer<u8>>>,
 }
 
@@ -30,20 +37,26 @@ impl Staging {
             self.finish_first()?;
         }
         match self.free.get_mut(&bytes).and_then(Vec::pop) {
-            Some(buffer) => Ok(buffer),
+            Some(buffer) => {
+                self.free_bytes -= bytes;
+                Ok(buffer)
+            }
             None => Ok(HostBuffer::zeroed(&backend.device, bytes)?),
         }
     }
 
     /// Keeps a buffer for the next use.
     fn give(&mut self, buffer: HostBuffer<u8>) {
-        let same = self.free.entry(buffer.len()).or_default();
-        if same.len() < KEPT {
-            same.push(buffer);
-        }
+        let bytes = buffer.len();
         // Sizes that occur once, such as the ends of weights, must not add up.
-        if self.free.len() > 64 {
-            self.free.retain(|bytes, _| *bytes == PIECE || *bytes <= 4096);
+        if self.free.len() > 64 || self.free_bytes + bytes > KEPT_BYTES {
+            self.free.retain(|bytes, _| *bytes == PIECE || *bytes <= SMALL);
+            self.free_bytes = self.free.iter().map(|(bytes, buffers)| bytes * buffers.len()).sum();
+        }
+        let same = self.free.entry(bytes).or_default();
+        if same.len() < KEPT && self.free_bytes + bytes <= KEPT_BYTES {
+            same.push(buffer);
+            self.free_bytes += bytes;
         }
     }
 
@@ -82,11 +95,18 @@ pub(super) fn upload(
 }
 
 /// A copy to pinned memory under way.
-struct Copying(Pending<HostBuffer<u8>>);
+struct Copying {
+    copy: Pending<HostBuffer<u8>>,
+    staging: Arc<Mutex<Staging>>,
+}
 
 impl Readback for Copying {
     fn wait(self: Box<Self>) -> Result<Vec<u8>> {
-        Ok(self.0.wait()?.to_vec())
+        let buffer = self.copy.wait()?;
+        let bytes = buffer.to_vec();
+        // Pinning memory takes longer than a small copy.
+        lock(&self.staging).give(buffer);
+        Ok(bytes)
     }
 }
 
@@ -95,5 +115,6 @@ pub(super) fn read_back(backend: &GpuBackend, from: &Tensor) -> Result<Box<dyn R
     let source = bytes_view(from)?;
     let buffer = lock(&backend.staging).take(backend, source.elements())?;
     let work = backend.work()?;
-    Ok(Box::new(Copying(work.read::<u8>("read_back", &source)?.download(&work.stream, buffer)?)))
+    let copy = work.read::<u8>("read_back", &source)?.download(&work.stream, buffer)?;
+    Ok(Box::new(Copying { copy, staging: backend.staging.clone() }))
 }

@@ -33,11 +33,15 @@ impl Sampler {
         s.temperature == 0.0 && self.logprobs.is_none() && s.dry.is_none() && !self.has_penalties()
     }
 
+    /// Whether log-probabilities are asked for, which need the logits on the host.
+    pub(crate) fn has_logprobs(&self) -> bool {
+        self.logprobs.is_some()
+    }
+
     /// The settings for a device that draws tokens itself, if it can.
     pub(crate) fn device_settings(&self) -> Option<backend::Sampling> {
         let s = &self.settings;
-        let is_plain =
-            self.logprobs.is_none() && s.dry.is_none() && s.typical_p >= 1.0 && !self.has_penalties();
+        let is_plain = s.dry.is_none() && s.typical_p >= 1.0 && !self.has_penalties();
         is_plain.then(|| backend::Sampling {
             temperature: s.temperature,
             top_p: s.top_p,
@@ -53,9 +57,17 @@ impl Sampler {
         number.min(1.0 - f32::EPSILON / 2.0)
     }
 
-    /// So many tokens were chosen elsewhere, with their numbers.
-    pub(crate) fn skip(&mut self, tokens: usize) {
-        self.drawn += tokens as u64;
+    /// A token was drawn elsewhere, with its number. The logits are those of which log-probabilities are
+    /// asked for, if they are.
+    pub(crate) fn take(&mut self, token: u32, logits: Option<&[f32]>) -> Choice {
+        self.drawn += 1;
+        Choice { token, logprob: logits.and_then(|logits| Some(self.asked(logits)?.of(token))) }
+    }
+
+    /// The log-probabilities that are asked for: those of the model, before any setting.
+    fn asked(&self, logits: &[f32]) -> Option<Asked> {
+        self.logprobs
+            .map(|count| Asked { all: LogProbabilities::new(logits), top: most_likely(logits, count) })
     }
 
     /// The token that would be chosen behind `tokens`, of which the last `later` ones are guesses, without a
@@ -78,9 +90,7 @@ impl Sampler {
         tokens: &[u32],
         allowed: Option<&dyn Fn(u32) -> bool>,
     ) -> Choice {
-        // Log-probabilities are those of the model, before any setting.
-        let before = self.logprobs.map(|_| LogProbabilities::new(logits));
-        let top = self.logprobs.map(|count| most_likely(logits, count));
+        let asked = self.asked(logits);
         self.penalise(logits, tokens);
         if let Some(allowed) = allowed {
             for (token, logit) in logits.iter_mut().enumerate() {
@@ -91,11 +101,7 @@ impl Sampler {
         }
         let token = self.draw(logits, self.drawn);
         self.drawn += 1;
-        let logprob = before.zip(top).map(|(before, top)| TokenLogprob {
-            logprob: before.of(token),
-            top: top.into_iter().map(|(token, _)| (token, before.of(token))).collect(),
-        });
-        Choice { token, logprob }
+        Choice { token, logprob: asked.map(|asked| asked.of(token)) }
     }
 
     fn penalise(&self, logits: &mut [f32], tokens: &[u32]) {
@@ -249,6 +255,23 @@ impl LogProbabilities {
 
     fn of(&self, token: u32) -> f32 {
         (f64::from(self.logits[token as usize]) - self.log_sum) as f32
+    }
+}
+
+/// The log-probabilities that a request asks for, and the most likely tokens.
+struct Asked {
+    all: LogProbabilities,
+    top: Vec<(u32, f32)>,
+}
+
+impl Asked {
+    /// Those that come with a token.
+    fn of(self, token: u32) -> TokenLogprob {
+        let Self { all, top } = self;
+        TokenLogprob {
+            logprob: all.of(token),
+            top: top.into_iter().map(|(token, _)| (token, all.of(token))).collect(),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Steps on a device: as they come, or as graphs that are recorded once and run again.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +9,7 @@ use backend::{BackendKind, DType, KernelBackend, KvLayout, StepGraph, Tensor};
 use super::pages::StateCopy;
 use super::ranks::{Follower, Order, OwnedJob};
 use crate::error::{Error, Result};
-use crate::model::{Cache, Inputs, Model, Part, Step};
+use crate::model::{Cache, Draw, Inputs, Model, Part, Step};
 
 /// A graph is recorded for lengths up to a power of two, of this at least.
 const LEAST_KEYS: usize = 256;
@@ -25,11 +24,7 @@ pub(super) struct Device {
     activations: DType,
     /// Positions of a sequence.
     context: usize,
-    /// By the number of sequences, that of their tokens, and the maximum of their lengths.
-    decodes: HashMap<(usize, usize, usize), Decode>,
-    /// By the number of rows: the settings and numbers with which [`backend::KernelBackend::sample`] chooses
-    /// the most likely tokens.
-    greedy: HashMap<usize, (Tensor, Tensor)>,
+    decodes: HashMap<Shape, Decode>,
     /// The other ranks, if several devices share the model.
     followers: Vec<Follower>,
     health: Health,
@@ -63,12 +58,58 @@ pub(super) enum Wanted {
     All,
 }
 
+/// What steps that are recorded have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    sequences: usize,
+    /// Of all of them.
+    tokens: usize,
+    /// The maximum of their lengths.
+    most_keys: usize,
+    /// Whether tokens are drawn, too.
+    draws: bool,
+}
+
 /// A step of a few tokens of each of some sequences.
 #[derive(Debug)]
 struct Decode {
     step: Step,
-    /// The recorded step and its logits.
-    graph: Option<(Box<dyn StepGraph>, Tensor)>,
+    /// The recorded step and its results.
+    graph: Option<(Box<dyn StepGraph>, Computed)>,
+}
+
+/// The results of a step, on the device.
+#[derive(Clone, Debug)]
+pub(super) struct Computed {
+    pub(super) logits: Tensor,
+    /// A token for each row, if the device was asked to draw some; [`u32::MAX`] for a row that is not finite.
+    pub(super) tokens: Option<Tensor>,
+}
+
+/// Where the tokens of a recorded step come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ids<'d> {
+    /// They are those of the parts.
+    Given,
+    /// A step drew them, and they are these rows of its tokens, in order.
+    Drawn { tokens: &'d Tensor, rows: &'d [usize] },
+}
+
+impl Ids<'_> {
+    /// Copies tokens that are elsewhere on the device.
+    fn copy_to(self, backend: &dyn KernelBackend, ids: &Tensor) -> Result<()> {
+        let Self::Drawn { tokens, rows } = self else { return Ok(()) };
+        // The same step has as many rows, so these are all, and it left them in their place.
+        if tokens.shares_memory_with(ids) {
+            return Ok(());
+        }
+        let mut first = 0;
+        for run in rows.chunk_by(|a, b| a + 1 == *b) {
+            backend.copy(&tokens.narrow(0, run[0], run.len())?, &ids.narrow(0, first, run.len())?)?;
+            first += run.len();
+        }
+        Ok(())
+    }
 }
 
 impl Device {
@@ -79,18 +120,8 @@ impl Device {
         activations: DType,
         context: usize,
     ) -> Self {
-        let (decodes, greedy, followers) = (HashMap::new(), HashMap::new(), Vec::new());
-        Self {
-            backend,
-            model,
-            cache,
-            activations,
-            context,
-            decodes,
-            greedy,
-            followers,
-            health: Health::default(),
-        }
+        let (decodes, followers) = (HashMap::new(), Vec::new());
+        Self { backend, model, cache, activations, context, decodes, followers, health: Health::default() }
     }
 
     /// These ranks share the model with this one.
@@ -143,20 +174,53 @@ impl Device {
         }
     }
 
-    /// The logits that the jobs ask for, in their order; `None` if they ask for none. Neighbours that
-    /// generate and have the same number of tokens are computed as one group.
-    pub(super) fn logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
+    /// The logits that the jobs ask for, in their order, and tokens that are drawn from them, a row by each
+    /// of the draws, if there are some; `None` if the jobs ask for nothing. Neighbours that generate and have
+    /// the same number of tokens are computed as one group.
+    pub(super) fn compute(&mut self, jobs: &[Job<'_>], draws: &[Draw]) -> Result<Option<Computed>> {
         let order = || Order::Logits(jobs.iter().map(OwnedJob::new).collect());
-        self.together(order, |device| device.own_logits(jobs))
+        self.together(order, |device| device.own_step(jobs, draws))
     }
 
-    fn own_logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
-        if let [first, ..] = jobs
-            && jobs.iter().all(|job| job.joins(first) && job.wanted == Wanted::All)
-            && self.backend.info().kind != BackendKind::Cpu
-        {
-            return self.decode(jobs).map(Some);
-        }
+    /// Whether a step can begin before the host knows its tokens, because the device has drawn them: work
+    /// runs beside the host, and no other ranks need the tokens.
+    pub(super) fn can_run_ahead(&self) -> bool {
+        self.backend.info().kind != BackendKind::Cpu && self.followers.is_empty()
+    }
+
+    /// A step of one token of each job, all of which [were drawn](Ids::Drawn) and are unknown here. Only
+    /// where the device [can run ahead](Self::can_run_ahead).
+    pub(super) fn compute_ahead(
+        &mut self,
+        jobs: &[Job<'_>],
+        draws: &[Draw],
+        ids: Ids<'_>,
+    ) -> Result<Computed> {
+        self.decode(jobs, draws, ids)
+    }
+
+    fn own_step(&mut self, jobs: &[Job<'_>], draws: &[Draw]) -> Result<Option<Computed>> {
+        let logits = match jobs {
+            [first, ..]
+                if jobs.iter().all(|job| job.joins(first) && job.wanted == Wanted::All)
+                    && self.backend.info().kind != BackendKind::Cpu =>
+            {
+                if self.followers.is_empty() {
+                    return self.decode(jobs, draws, Ids::Given).map(Some);
+                }
+                // All ranks record the same work.
+                self.decode(jobs, &[], Ids::Given)?.logits
+            }
+            _ => match self.own_logits(jobs)? {
+                Some(logits) => logits,
+                None => return Ok(None),
+            },
+        };
+        let tokens = if draws.is_empty() { None } else { Some(self.draw(&logits, draws)?) };
+        Ok(Some(Computed { logits, tokens }))
+    }
+
+    fn own_logits(&self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
         let layout = self.layout();
         let mut inputs = Inputs::default();
         for group in jobs.chunk_by(Job::joins) {
@@ -185,32 +249,39 @@ impl Device {
         self.model.forward(&*self.backend, &step, &self.cache).map(Some)
     }
 
-    /// The logits of all tokens of jobs of the same size.
-    fn decode(&mut self, jobs: &[Job<'_>]) -> Result<Tensor> {
+    /// The results of a step of jobs of the same size, recorded from the second time on.
+    fn decode(&mut self, jobs: &[Job<'_>], draws: &[Draw], ids: Ids<'_>) -> Result<Computed> {
         let layout = self.layout();
         let parts: Vec<Part<'_>> = jobs.iter().map(|job| job.part).collect();
         let longest = parts.iter().map(|part| part.position + part.tokens.len()).max().unwrap_or(1);
-        let most = longest.next_power_of_two().max(LEAST_KEYS).min(self.context.max(longest));
-        let columns = most.div_ceil(layout.page);
+        let most_keys = longest.next_power_of_two().max(LEAST_KEYS).min(self.context.max(longest));
+        let columns = most_keys.div_ceil(layout.page);
         let mut inputs = Inputs::default();
-        inputs.add(layout, &parts, columns, most);
+        inputs.add(layout, &parts, columns, most_keys);
+        inputs.set_draws(draws);
         let (backend, model, cache) = (&*self.backend, &*self.model, &self.cache);
-        let key = (parts.len(), inputs.tokens(), most);
-        let Some(decode) = self.decodes.get_mut(&key) else {
+        let (sequences, tokens, draws) = (parts.len(), inputs.tokens(), !draws.is_empty());
+        let shape = Shape { sequences, tokens, most_keys, draws };
+        let Some(decode) = self.decodes.get_mut(&shape) else {
             // The first time, the step runs as it is: recording needs kernels that are loaded.
             let step = Step::new(backend, &inputs)?;
-            let logits = model.forward(backend, &step, cache)?;
-            self.decodes.insert(key, Decode { step, graph: None });
-            return Ok(logits);
+            ids.copy_to(backend, &step.ids)?;
+            let computed = forward(backend, model, &step, cache)?;
+            self.decodes.insert(shape, Decode { step, graph: None });
+            return Ok(computed);
         };
-        decode.step.update(backend, &inputs)?;
+        match ids {
+            Ids::Given => decode.step.update(backend, &inputs)?,
+            Ids::Drawn { .. } => decode.step.update_but_ids(backend, &inputs)?,
+        }
+        ids.copy_to(backend, &decode.step.ids)?;
         if decode.graph.is_none() {
             let step = &decode.step;
-            let mut logits = None;
+            let mut computed = None;
             let mut failed = None;
-            let mut work = || match model.forward(backend, step, cache) {
+            let mut work = || match forward(backend, model, step, cache) {
                 Ok(result) => {
-                    logits = Some(result);
+                    computed = Some(result);
                     Ok(())
                 }
                 Err(Error::Backend(error)) => Err(error),
@@ -223,18 +294,18 @@ impl Device {
             if let Some(error) = failed {
                 return Err(error);
             }
-            match (graph, logits) {
-                (Some(graph), Some(logits)) => decode.graph = Some((graph, logits)),
+            match (graph, computed) {
+                (Some(graph), Some(computed)) => decode.graph = Some((graph, computed)),
                 // This backend records nothing.
-                _ => return model.forward(backend, step, cache),
+                _ => return forward(backend, model, step, cache),
             }
         }
         match &decode.graph {
-            Some((graph, logits)) => {
+            Some((graph, computed)) => {
                 graph.launch()?;
-                Ok(logits.clone())
+                Ok(computed.clone())
             }
-            None => model.forward(backend, &decode.step, cache),
+            None => forward(backend, model, &decode.step, cache),
         }
     }
 
@@ -260,34 +331,23 @@ impl Device {
         Error::NotFinite { model: config.known_as(), activations: self.activations }
     }
 
-    /// The first of the largest logits of each row; [`u32::MAX`] for a row that is not finite.
-    pub(super) fn argmax(&mut self, logits: &Tensor) -> Result<Vec<u32>> {
+    /// Draws a token for each row.
+    fn draw(&self, logits: &Tensor, draws: &[Draw]) -> Result<Tensor> {
         let rows = logits.rows();
-        let (settings, numbers) = match self.greedy.entry(rows) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let words = backend::sampling_words(&vec![backend::Sampling::GREEDY; rows]);
-                let settings = self.backend.tensor_u32(&[rows, 4], &words)?;
-                place.insert((settings, self.backend.zeros(DType::F32, &[rows])?))
-            }
-        };
-        let out = self.backend.empty(DType::U32, &[rows])?;
-        self.backend.sample(logits, settings, numbers, &out)?;
-        Ok(self.backend.to_u32(&out)?)
+        let settings: Vec<_> = draws.iter().map(|draw| draw.settings).collect();
+        let numbers: Vec<f32> = draws.iter().map(|draw| draw.number).collect();
+        let table = self.backend.tensor_u32(&[rows, 4], &backend::sampling_words(&settings))?;
+        let numbers = self.backend.tensor(DType::F32, &[rows], &numbers)?;
+        let tokens = self.backend.empty(DType::U32, &[rows])?;
+        self.backend.sample(logits, &table, &numbers, &tokens)?;
+        Ok(tokens)
     }
+}
 
-    /// Draws a token for each row; [`u32::MAX`] for a row that is not finite.
-    pub(super) fn sample(
-        &self,
-        logits: &Tensor,
-        settings: &[backend::Sampling],
-        uniforms: &[f32],
-    ) -> Result<Vec<u32>> {
-        let rows = logits.rows();
-        let table = self.backend.tensor_u32(&[rows, 4], &backend::sampling_words(settings))?;
-        let numbers = self.backend.tensor(DType::F32, &[rows], uniforms)?;
-        let out = self.backend.empty(DType::U32, &[rows])?;
-        self.backend.sample(logits, &table, &numbers, &out)?;
-        Ok(self.backend.to_u32(&out)?)
-    }
+/// The logits of a step, and the tokens that are drawn from them.
+fn forward(backend: &dyn KernelBackend, model: &dyn Model, step: &Step, cache: &Cache) -> Result<Computed> {
+    let logits = model.forward(backend, step, cache)?;
+    let Some(draws) = &step.draws else { return Ok(Computed { logits, tokens: None }) };
+    backend.sample(&logits, &draws.settings, &draws.numbers, &draws.tokens)?;
+    Ok(Computed { logits, tokens: Some(draws.tokens.clone()) })
 }

@@ -4,13 +4,11 @@
 //! that it goes on wherever the large model does. It draws its guesses with the numbers that the large
 //! model's tokens are drawn with: where both models agree about the probabilities, they draw the same tokens.
 
-use backend::BackendKind;
-
 use super::device::{Device, Job, Wanted};
+use super::draw::{self, Drawn, Row};
 use super::scheduler::Turn;
 use super::sequence::Sequence;
 use crate::error::Result;
-use crate::generate::sampler::{has_token, known_token};
 use crate::model::Part;
 
 /// The model that guesses.
@@ -35,7 +33,7 @@ impl Drafter {
             })
             .collect();
         if !jobs.is_empty() {
-            self.device.logits(&jobs)?;
+            self.device.compute(&jobs, &[])?;
         }
         for (at, end) in ends {
             running[at].progress.drafted = running[at].progress.drafted.max(end);
@@ -63,8 +61,13 @@ impl Drafter {
                 Job { part: part(sequence, tokens), generates: true, wanted }
             };
             let jobs: Vec<Job<'_>> = order.iter().map(job).collect();
-            let Some(logits) = self.device.logits(&jobs)? else { break };
-            let guesses = self.draw(&logits, &order, most, running, &texts, later)?;
+            let rows: Vec<Row<'_>> = order.iter().map(|&index| (&running[most[index].0], later)).collect();
+            let draws = draw::draws(self.device.backend.info().kind, &rows);
+            let Some(computed) = self.device.compute(&jobs, &draws)? else { break };
+            let mut drawn = Drawn::read(&*self.device.backend, &computed, &rows)?;
+            let guess =
+                |(at, (row, &index)): (usize, (&Row<'_>, &usize))| drawn.guess(at, *row, &texts[index]);
+            let guesses: Vec<Option<u32>> = rows.iter().zip(&order).enumerate().map(guess).collect();
             let guesses = guesses.into_iter().map(|guess| guess.ok_or_else(|| self.device.not_finite()));
             let guesses: Vec<u32> = guesses.collect::<Result<_>>()?;
             for (index, guess) in order.into_iter().zip(guesses) {
@@ -73,39 +76,6 @@ impl Drafter {
             }
         }
         Ok(most.iter().zip(texts).map(|(&(at, _), text)| text[running[at].tokens.len()..].to_vec()).collect())
-    }
-
-    /// A token for each row; none for one that is not finite.
-    fn draw(
-        &mut self,
-        logits: &backend::Tensor,
-        order: &[usize],
-        most: &[(usize, usize)],
-        running: &[Sequence],
-        texts: &[Vec<u32>],
-        later: usize,
-    ) -> Result<Vec<Option<u32>>> {
-        let known = |tokens: Vec<u32>| tokens.into_iter().map(known_token).collect();
-        let sequences = || order.iter().map(|&index| &running[most[index].0]);
-        if sequences().all(Sequence::is_argmax) {
-            return self.device.argmax(logits).map(known);
-        }
-        if self.device.backend.info().kind != BackendKind::Cpu {
-            let settings: Option<Vec<_>> = sequences().map(Sequence::device_settings).collect();
-            if let Some(settings) = settings {
-                let numbers: Vec<f32> = sequences().map(|sequence| sequence.sampler.uniform(later)).collect();
-                return self.device.sample(logits, &settings, &numbers).map(known);
-            }
-        }
-        let columns = logits.columns();
-        let mut numbers = self.device.backend.to_f32(logits)?;
-        let rows = numbers.chunks_exact_mut(columns).zip(order);
-        Ok(rows
-            .map(|(row, &index)| {
-                let sampler = &running[most[index].0].sampler;
-                has_token(row).then(|| sampler.guess(row, &texts[index], later))
-            })
-            .collect())
     }
 }
 

@@ -97,6 +97,9 @@ pub struct EngineOptions<'o> {
     pub ranks: usize,
     /// What runs the steps that are recorded. Where a device cannot do it, the engine does not open.
     pub steps: Steps,
+    /// Whether a step begins before the host has read the tokens of the one before, where the device draws
+    /// them. The tokens are the same without it, and come later.
+    pub ahead: bool,
     /// Positions of a sequence; `None` for those of the model, up to 4096.
     pub context: Option<usize>,
     /// Positions of the cache, for all sequences together; `None` for twice the context.
@@ -127,6 +130,7 @@ impl Default for EngineOptions<'_> {
             device: "auto".into(),
             ranks: 1,
             steps: Steps::Graph,
+            ahead: true,
             context: None,
             cache: None,
             places: 16,
@@ -147,6 +151,7 @@ impl fmt::Debug for EngineOptions<'_> {
             .field("device", &self.device)
             .field("ranks", &self.ranks)
             .field("steps", &self.steps)
+            .field("ahead", &self.ahead)
             .field("context", &self.context)
             .field("cache", &self.cache)
             .field("places", &self.places)

@@ -92,7 +92,7 @@ fn follow(device: &mut Device, order: &Order) -> Result<()> {
     match order {
         Order::Logits(jobs) => {
             let jobs: Vec<Job<'_>> = jobs.iter().map(OwnedJob::job).collect();
-            device.logits(&jobs).map(drop)
+            device.compute(&jobs, &[]).map(drop)
         }
         Order::Hidden(job) => device.hidden(job.job().part).map(drop),
         Order::Copy(copy) => device.copy_states(*copy),

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use backend::BackendKind;
-
-use super::device::{Device, Job, Wanted};
+use super::ahead::Flight;
+use super::device::{Computed, Device, Job, Wanted};
 use super::drafter::Drafter;
+use super::draw::{self, Drawn, Row};
 use super::pages::{Pages, SequencePages, StateCopy};
-
 use super::pooling::{Pooled, normalised};
 use super::progress::{Judged, Memories, Progress};
 use super::queue::{self, EmbedJob, Queue};
@@ -16,7 +15,6 @@ use super::sequence::Sequence;
 use crate::engine::{EngineLoad, FinishReason, Pooling};
 use crate::error::{Error, Result};
 use crate::generate::ngram;
-use crate::generate::sampler::{Choice, has_token, known_token};
 use crate::model::Part;
 use crate::tokenizer::Tokenizer;
 
@@ -37,6 +35,13 @@ pub(super) struct Scheduler {
     /// The model that guesses; without one, earlier tokens of the text are looked up.
     pub(super) drafter: Option<Drafter>,
     pub(super) memories: Memories,
+    /// Whether a step may begin before the host knows the tokens of the one before: it is wanted, and
+    /// the device can.
+    pub(super) runs_ahead: bool,
+    /// The step whose tokens the host has not read.
+    pub(super) flight: Option<Flight>,
+    /// How often a sequence got a place.
+    pub(super) admitted: u64,
     /// The oldest first.
     pub(super) running: Vec<Sequence>,
     /// Requests that had begun and had to make room; they go on before new ones begin.
@@ -59,31 +64,43 @@ impl Scheduler {
         let queue = Arc::clone(&self.queue);
         let _end = CloseAtEnd(queue);
         loop {
-            let is_idle = self.running.is_empty() && self.paused.is_empty();
-            let Some(jobs) =
-                self.queue.take(self.places.saturating_sub(self.running.len() + self.paused.len()), is_idle)
-            else {
-                break;
-            };
+            let places = self.places.saturating_sub(self.running.len() + self.paused.len());
+            let Some(jobs) = self.queue.take(places, self.is_idle()) else { break };
             for job in jobs {
                 match job {
                     queue::Job::Generate(request, grammar, events) => {
                         self.paused.push_back(Sequence::new(*request, grammar, events, &self.tokenizer));
                     }
-                    queue::Job::Embed(job) => self.embed(job),
+                    queue::Job::Embed(job) => {
+                        // It may take pages of those that run.
+                        if let Err(error) = self.land() {
+                            self.fail(&error);
+                        }
+                        self.embed(job);
+                    }
                 }
             }
-            self.leave();
-            self.admit();
-            match self.step() {
-                Ok(()) | Err(NoStep::Idle) => {}
-                Err(NoStep::Failed(error)) => self.fail(&error),
-            }
-            self.report();
+            self.round();
         }
         for mut sequence in self.running.drain(..).chain(self.paused.drain(..)) {
             sequence.finish(FinishReason::Cancelled);
         }
+    }
+
+    /// One step, of those that are here now.
+    pub(super) fn round(&mut self) {
+        self.leave();
+        self.admit();
+        match self.step() {
+            Ok(()) | Err(NoStep::Idle) => {}
+            Err(NoStep::Failed(error)) => self.fail(&error),
+        }
+        self.report();
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.paused.is_empty() && self.flight.is_none()
     }
 
     /// A request is over: its pages are free, and its last event follows with the next report.
@@ -133,7 +150,8 @@ impl Scheduler {
             }
             let Some(mut sequence) = self.paused.pop_front() else { return };
             let (found, states) = self.pages.reuse(&sequence.tokens);
-            sequence.start(found, self.pages.layout().page);
+            self.admitted += 1;
+            sequence.start(self.admitted, found, self.pages.layout().page);
             if let Err(error) = self.copy_states(states) {
                 self.end(sequence, Err(error));
                 continue;
@@ -190,25 +208,58 @@ impl Scheduler {
 
     /// One step: the next tokens of each sequence that generates, and a part of one prompt.
     fn step(&mut self) -> Result<(), NoStep> {
+        if let Some(flight) = self.flight.take() {
+            return self.go_on(flight).map_err(NoStep::Failed);
+        }
         let mut chosen = self.choose_sequences()?;
         self.guess(&mut chosen).map_err(NoStep::Failed)?;
         // Those that generate come first, as those with the same number of tokens are one group.
         chosen.sort_by_key(|turn| (!turn.generates, turn.tokens.len(), turn.at));
+        self.compute(chosen).map_err(NoStep::Failed)
+    }
+
+    fn compute(&mut self, chosen: Vec<Turn>) -> Result<()> {
         let jobs: Vec<Job<'_>> = chosen.iter().map(|turn| turn.job(&self.running)).collect();
-        let logits = self.device.logits(&jobs).map_err(NoStep::Failed)?;
+        let draws = draw::draws(self.device.backend.info().kind, &self.rows(&chosen));
+        let computed = self.device.compute(&jobs, &draws)?;
         if let Some(drafter) = &mut self.drafter {
             let prompts: Vec<_> = chosen.iter().filter(|turn| !turn.generates).collect();
-            drafter.read(&prompts, &mut self.running).map_err(NoStep::Failed)?;
+            drafter.read(&prompts, &mut self.running)?;
         }
-        let mut finished = Vec::new();
-        let mut drawn = match &logits {
-            Some(logits) => Some(self.draw(logits, &chosen).map_err(NoStep::Failed)?),
+        let drawn = match computed {
+            Some(Computed { tokens: Some(tokens), .. }) if self.may_run_ahead(&chosen) => {
+                return self.take_off(chosen, tokens);
+            }
+            Some(computed) => Some(Drawn::read(&*self.device.backend, &computed, &self.rows(&chosen))?),
             None => None,
         };
-        let mut first = 0;
-        for turn in &chosen {
-            let sequence = &mut self.running[turn.at];
-            let rows = turn.rows();
+        self.settle(&chosen, drawn)
+    }
+
+    /// The rows of logits that the turns ask for.
+    fn rows(&self, turns: &[Turn]) -> Vec<Row<'_>> {
+        let of_turn = |turn: &Turn| {
+            let (sequence, before) = (&self.running[turn.at], turn.rows_before());
+            (0..turn.rows()).map(move |row| (sequence, row.saturating_sub(before)))
+        };
+        turns.iter().flat_map(of_turn).collect()
+    }
+
+    /// Where a sequence is that got its place as this one, if it still runs.
+    pub(super) fn place_of(&self, number: u64) -> Option<usize> {
+        self.running.iter().position(|sequence| sequence.number == number)
+    }
+
+    /// The results of a step: sequences get their tokens, and those that end leave.
+    pub(super) fn settle(&mut self, turns: &[Turn], mut drawn: Option<Drawn>) -> Result<()> {
+        let mut finished = Vec::new();
+        let mut next_row = 0;
+        for turn in turns {
+            let (rows, first) = (turn.rows(), next_row);
+            next_row += rows;
+            // It may have ended since the step began.
+            let Some(at) = self.place_of(turn.number) else { continue };
+            let sequence = &mut self.running[at];
             if !turn.generates {
                 sequence.advance(turn.tokens.len());
             }
@@ -240,10 +291,9 @@ impl Scheduler {
                     sequence.progress.settle(self.memories, &judged);
                     sequence.count_guesses(guesses.len(), right);
                 }
-                first += rows;
                 let has_failed = matches!(end, Some(Err(_)));
                 if let Some(end) = end {
-                    finished.push((turn.at, end));
+                    finished.push((at, end));
                 }
                 if has_failed {
                     // Nobody should go on from what it computed.
@@ -252,7 +302,7 @@ impl Scheduler {
             }
             if let Some(computed) = sequence.progress.kept(self.memories) {
                 let copy = self.pages.keep(&mut sequence.pages, &sequence.tokens, computed);
-                self.copy_states(copy).map_err(NoStep::Failed)?;
+                self.copy_states(copy)?;
             }
         }
         finished.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -287,7 +337,8 @@ impl Scheduler {
                         budget -= tokens.len();
                     }
                     let known = tokens.len();
-                    chosen.push(Turn { at, before, tokens, known, generates, wanted });
+                    let number = sequence.number;
+                    chosen.push(Turn { at, number, before, tokens, known, generates, wanted });
                 } else {
                     // All older ones stay, so this one makes way for them.
                     if at == 0 {
@@ -350,30 +401,9 @@ impl Scheduler {
         Ok(())
     }
 
-    /// What is needed to choose tokens by these logits.
-    fn draw(&mut self, logits: &backend::Tensor, chosen: &[Turn]) -> Result<Drawn> {
-        let asking = || chosen.iter().filter(|turn| turn.wanted != Wanted::Nothing);
-        if asking().all(|turn| self.running[turn.at].is_argmax()) {
-            return Ok(Drawn::Tokens(self.device.argmax(logits)?));
-        }
-        if self.device.backend.info().kind != BackendKind::Cpu {
-            let settings: Option<Vec<_>> = asking()
-                .map(|turn| Some(vec![self.running[turn.at].device_settings()?; turn.rows()]))
-                .collect();
-            if let Some(settings) = settings {
-                let numbers = asking().flat_map(|turn| {
-                    let sampler = &self.running[turn.at].sampler;
-                    (0..turn.rows()).map(|row| sampler.uniform(row.saturating_sub(turn.rows_before())))
-                });
-                let numbers: Vec<f32> = numbers.collect();
-                return Ok(Drawn::Tokens(self.device.sample(logits, &settings.concat(), &numbers)?));
-            }
-        }
-        Ok(Drawn::Logits { numbers: self.device.backend.to_f32(logits)?, columns: logits.columns() })
-    }
-
     /// All running requests fail. The engine goes on.
     fn fail(&mut self, error: &Error) {
+        self.flight = None;
         for sequence in std::mem::take(&mut self.running) {
             self.end(sequence, Err(Error::Device { reason: error.to_string() }));
         }
@@ -430,8 +460,10 @@ impl Scheduler {
 /// A sequence's part of a step.
 #[derive(Debug)]
 pub(super) struct Turn {
-    /// Which of those that run.
+    /// Which of those that run, when the turn began.
     pub(super) at: usize,
+    /// The [number](Sequence::number) of the sequence.
+    pub(super) number: u64,
     /// Before it, and before guesses were made: the first token's position is what was computed.
     pub(super) before: Progress,
     /// For one that generates, its last token, and guesses of the next ones.
@@ -443,7 +475,13 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    fn job<'s>(&'s self, running: &'s [Sequence]) -> Job<'s> {
+    /// The turn of a sequence whose next token is only known on the device.
+    pub(super) fn ahead(at: usize, number: u64, before: Progress) -> Self {
+        // The token is not read from here.
+        Self { at, number, before, tokens: vec![0], known: 1, generates: true, wanted: Wanted::All }
+    }
+
+    pub(super) fn job<'s>(&'s self, running: &'s [Sequence]) -> Job<'s> {
         let pages = &running[self.at].pages;
         let part = Part {
             tokens: &self.tokens,
@@ -465,30 +503,6 @@ impl Turn {
             Wanted::Nothing => 0,
             Wanted::Last => 1,
             Wanted::All => self.tokens.len(),
-        }
-    }
-}
-
-/// Rows from which tokens come.
-enum Drawn {
-    /// They were drawn on the device.
-    Tokens(Vec<u32>),
-    /// They are drawn here.
-    Logits { numbers: Vec<f32>, columns: usize },
-}
-
-impl Drawn {
-    /// The next token of a sequence, by this row; none if the row is not finite.
-    fn choice(&mut self, row: usize, sequence: &mut Sequence) -> Option<Choice> {
-        match self {
-            Self::Tokens(tokens) => {
-                sequence.sampler.skip(1);
-                known_token(tokens[row]).map(|token| Choice { token, logprob: None })
-            }
-            Self::Logits { numbers, columns } => {
-                let logits = &mut numbers[row * *columns..][..*columns];
-                has_token(logits).then(|| sequence.choose(logits))
-            }
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::tokenizer::{StreamState, Tokenizer};
 /// A request, with all that belongs to it.
 #[derive(Debug)]
 pub(super) struct Sequence {
+    /// Different whenever a sequence gets a place.
+    pub(super) number: u64,
     /// The prompt's tokens, then the result's.
     pub(super) tokens: Vec<u32>,
     /// How many of them are computed.
@@ -51,6 +53,7 @@ impl Sequence {
             None => HashSet::new(),
         };
         Self {
+            number: 0,
             prompt: request.prompt.len(),
             tokens: request.prompt,
             progress: Progress::default(),
@@ -81,6 +84,12 @@ impl Sequence {
         self.sampler.device_settings().filter(|_| self.grammar.is_none())
     }
 
+    /// Whether a device that draws tokens needs nothing of this sequence for that, and the host nothing but
+    /// the token.
+    pub(super) fn is_drawn_by_device(&self) -> bool {
+        self.device_settings().is_some() && !self.sampler.has_logprobs()
+    }
+
     /// A token for these logits.
     pub(super) fn choose(&mut self, logits: &mut [f32]) -> Choice {
         match &self.grammar {
@@ -100,7 +109,8 @@ impl Sequence {
     }
 
     /// The sequence gets a place, and these pages of earlier ones.
-    pub(super) fn start(&mut self, pages: SequencePages, page: usize) {
+    pub(super) fn start(&mut self, number: u64, pages: SequencePages, page: usize) {
+        self.number = number;
         self.progress = Progress::at(pages.pages.len() * page);
         self.pages = pages;
         if self.started.is_none() {
@@ -152,11 +162,19 @@ impl Sequence {
         Ok(match found.stop {
             Some(stop) => Some(FinishReason::StopSequence(stop)),
             None if is_complete => Some(FinishReason::Stop),
-            None if self.generated() >= self.max_tokens || self.tokens.len() >= context => {
-                Some(FinishReason::Length)
-            }
+            None if self.is_full(0, context) => Some(FinishReason::Length),
             None => None,
         })
+    }
+
+    /// Whether the length ends the text, with so many more tokens.
+    fn is_full(&self, more: usize, context: usize) -> bool {
+        self.generated() + more >= self.max_tokens || self.tokens.len() + more >= context
+    }
+
+    /// Whether the text ends with the next token, whatever that is.
+    pub(super) fn ends_with_next(&self, context: usize) -> bool {
+        self.is_full(1, context)
     }
 
     /// How many tokens it is worth guessing, beside the next one.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backend::{DType, KernelBackend, KvLayout, Tensor};
+use backend::{DType, KernelBackend, KvLayout, Sampling, Tensor, sampling_words};
 
 use crate::error::{Error, Result};
 
@@ -19,9 +19,28 @@ pub struct Step {
     pub groups: Vec<Group>,
     /// u32: the tokens whose logits are needed; all of them if this is absent.
     pub outputs: Option<Tensor>,
-    /// The bytes of all of these numbers, and where each tensor is there.
+    /// How tokens are drawn from the logits, if they are.
+    pub draws: Option<Draws>,
+    /// The bytes of all of these numbers.
     all: Tensor,
+    /// Those of them that the host knows before it knows the tokens.
+    but_ids: Tensor,
+    /// Where each kind of numbers is.
     places: Vec<Range<usize>>,
+    /// The last numbers that were copied.
+    packed: Packed,
+}
+
+/// What draws a token from each row of a step's logits.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    /// u32 `[rows, 4]`, as [`KernelBackend::sample`] has them.
+    pub settings: Tensor,
+    /// f32 `[rows]`.
+    pub numbers: Tensor,
+    /// u32 `[rows]`: the tokens. In a step of one token of each sequence, they take the place of its
+    /// [ids](Step::ids), so that the next step finds them there.
+    pub tokens: Tensor,
 }
 
 /// Sequences with the same number of tokens in a step.
@@ -49,6 +68,18 @@ pub struct Inputs {
     slots: Vec<i64>,
     groups: Vec<GroupInputs>,
     outputs: Option<Vec<u32>>,
+    /// The words of the settings with which tokens are drawn, and a number for each row.
+    settings: Vec<u32>,
+    numbers: Vec<f32>,
+}
+
+/// How a row's token is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// The settings.
+    pub settings: Sampling,
+    /// The number in [0, 1) that decides.
+    pub number: f32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,10 +132,22 @@ impl Inputs {
         self.outputs = Some(outputs);
     }
 
+    /// Tokens are drawn from the logits, a row by each of these.
+    pub fn set_draws(&mut self, draws: &[Draw]) {
+        let settings: Vec<Sampling> = draws.iter().map(|draw| draw.settings).collect();
+        self.settings = sampling_words(&settings);
+        self.numbers = draws.iter().map(|draw| draw.number).collect();
+    }
+
     /// The number of tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.ids.len()
+    }
+
+    /// Whether each row of logits is that of a sequence's only token.
+    fn has_one_token_each(&self) -> bool {
+        self.outputs.is_none() && self.groups.iter().all(|group| group.queries == 1)
     }
 }
 
@@ -112,25 +155,28 @@ impl Inputs {
 const ALIGN: usize = 16;
 
 /// The numbers of a step as bytes, one kind after the other, and where each kind begins and ends.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Packed {
     bytes: Vec<u8>,
     places: Vec<Range<usize>>,
 }
 
 impl Packed {
-    fn of(inputs: &Inputs) -> Self {
-        let mut packed = Self::default();
-        packed.add(&inputs.slots, |slot| slot.to_le_bytes());
-        packed.add(&inputs.ids, |id| id.to_le_bytes());
-        packed.add(&inputs.positions, |position| position.to_le_bytes());
+    /// Replaces all numbers. The tokens are the last ones.
+    fn fill(&mut self, inputs: &Inputs) {
+        self.bytes.clear();
+        self.places.clear();
+        self.add(&inputs.slots, |slot| slot.to_le_bytes());
+        self.add(&inputs.positions, |position| position.to_le_bytes());
         for group in &inputs.groups {
-            packed.add(&group.lengths, |length| length.to_le_bytes());
-            packed.add(&group.table, |page| page.to_le_bytes());
-            packed.add(&group.states, |state| state.to_le_bytes());
+            self.add(&group.lengths, |length| length.to_le_bytes());
+            self.add(&group.table, |page| page.to_le_bytes());
+            self.add(&group.states, |state| state.to_le_bytes());
         }
-        packed.add(inputs.outputs.as_deref().unwrap_or_default(), |row| row.to_le_bytes());
-        packed
+        self.add(inputs.outputs.as_deref().unwrap_or_default(), |row| row.to_le_bytes());
+        self.add(&inputs.settings, |word| word.to_le_bytes());
+        self.add(&inputs.numbers, |number| number.to_le_bytes());
+        self.add(&inputs.ids, |id| id.to_le_bytes());
     }
 
     fn add<T: Copy, const N: usize>(&mut self, numbers: &[T], bytes_of: impl Fn(T) -> [u8; N]) {
@@ -138,6 +184,11 @@ impl Packed {
         self.bytes.extend(numbers.iter().flat_map(|number| bytes_of(*number)));
         self.places.push(first..self.bytes.len());
         self.bytes.resize(self.bytes.len().next_multiple_of(ALIGN), 0);
+    }
+
+    /// The bytes before the tokens.
+    fn before_ids(&self) -> usize {
+        self.places.last().map_or(0, |place| place.start)
     }
 }
 
@@ -147,7 +198,8 @@ impl Step {
     /// # Errors
     /// Those of the backend.
     pub fn new(backend: &dyn KernelBackend, inputs: &Inputs) -> Result<Self> {
-        let packed = Packed::of(inputs);
+        let mut packed = Packed::default();
+        packed.fill(inputs);
         let all = backend.empty(DType::I8, &[packed.bytes.len()])?;
         let mut places = packed.places.iter();
         let mut part = |dtype: DType, shape: &[usize]| {
@@ -156,7 +208,6 @@ impl Step {
         };
         let tokens = inputs.ids.len();
         let slots = part(DType::I64, &[tokens])?;
-        let ids = part(DType::U32, &[tokens])?;
         let positions = part(DType::U32, &[tokens])?;
         let mut groups = Vec::with_capacity(inputs.groups.len());
         for group in &inputs.groups {
@@ -173,29 +224,56 @@ impl Step {
                 most_keys: group.most_keys,
             });
         }
-        let outputs = match &inputs.outputs {
-            Some(rows) => Some(part(DType::U32, &[rows.len()])?),
-            None => None,
+        let rows = inputs.outputs.as_ref().map_or(0, Vec::len);
+        let outputs = part(DType::U32, &[rows])?;
+        let outputs = inputs.outputs.is_some().then_some(outputs);
+        let drawn = inputs.numbers.len();
+        let settings = part(DType::U32, &[drawn, 4])?;
+        let numbers = part(DType::F32, &[drawn])?;
+        let ids = part(DType::U32, &[tokens])?;
+        let draws = match drawn {
+            0 => None,
+            _ => {
+                let is_next = inputs.has_one_token_each();
+                let tokens = if is_next { ids.clone() } else { backend.empty(DType::U32, &[drawn])? };
+                Some(Draws { settings, numbers, tokens })
+            }
         };
+        let but_ids = all.narrow(0, 0, packed.before_ids())?;
         backend.upload(&packed.bytes, &all)?;
-        Ok(Self { ids, positions, slots, groups, outputs, all, places: packed.places })
+        let places = packed.places.clone();
+        Ok(Self { ids, positions, slots, groups, outputs, draws, all, but_ids, places, packed })
     }
 
     /// Copies the numbers of a step of the same shape to the same tensors, all at once.
     ///
     /// # Errors
     /// Those of the backend, and for numbers of another shape.
-    pub fn update(&self, backend: &dyn KernelBackend, inputs: &Inputs) -> Result<()> {
-        let packed = Packed::of(inputs);
-        if packed.places != self.places {
-            return Err(Error::Backend(backend::Error::Value {
-                operation: "update",
-                parameter: "inputs",
-                got: format!("{} tokens in {} groups", inputs.ids.len(), inputs.groups.len()),
-                problem: "not of the step's shape",
-            }));
+    pub fn update(&mut self, backend: &dyn KernelBackend, inputs: &Inputs) -> Result<()> {
+        self.repack(inputs)?;
+        Ok(backend.upload(&self.packed.bytes, &self.all)?)
+    }
+
+    /// The same without the tokens, which are on the device already.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_but_ids(&mut self, backend: &dyn KernelBackend, inputs: &Inputs) -> Result<()> {
+        self.repack(inputs)?;
+        Ok(backend.upload(&self.packed.bytes[..self.packed.before_ids()], &self.but_ids)?)
+    }
+
+    fn repack(&mut self, inputs: &Inputs) -> Result<()> {
+        self.packed.fill(inputs);
+        if self.packed.places == self.places {
+            return Ok(());
         }
-        Ok(backend.upload(&packed.bytes, &self.all)?)
+        Err(Error::Backend(backend::Error::Value {
+            operation: "update",
+            parameter: "inputs",
+            got: format!("{} tokens in {} groups", inputs.ids.len(), inputs.groups.len()),
+            problem: "not of the step's shape",
+        }))
     }
 
     /// The number of tokens.

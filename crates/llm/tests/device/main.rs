@@ -1,5 +1,6 @@
 //! Models on the device that `FERROCM_DEVICE` names, or on a virtual gfx1100, against llama.cpp.
 
+mod ahead;
 mod nodes;
 mod recorded;
 #[path = "../cpu/support.rs"]

@@ -94,7 +94,7 @@ impl Batches {
                 self.recorded.len() - 1
             }
         };
-        let (_, step, graph, logits) = &self.recorded[at];
+        let (_, step, graph, logits) = &mut self.recorded[at];
         step.update(backend, inputs).expect("numbers of the same shape");
         graph.launch()?;
         Ok(logits.clone())
