@@ -39,11 +39,16 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Recorded work of `hal`, compared with streams and graphs of `hip` on the same virtual GPU; --help
-    /// after it lists its options
-    #[command(disable_help_flag = true)]
+    /// Recorded work of `hal`, compared with streams and graphs of `hip` on the same virtual GPU, and of
+    /// AMD's HIP library, which is fetched, on another one
     Hal {
-        /// Options of the benchmark
+        /// AMD's release
+        #[arg(long, value_name = "RELEASE", default_value = "7.2")]
+        rocm: String,
+        /// The virtual GPU
+        #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100?cus=2")]
+        device: String,
+        /// Options of the benchmark: --kernels, --repeat
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
@@ -136,7 +141,9 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     }
     let mut command = command(what);
     match what {
-        Benchmark::HipOnHsa { rocm, device, .. } => on_amd_hip(&mut command, rocm, device)?,
+        Benchmark::Hal { rocm, device, .. } | Benchmark::HipOnHsa { rocm, device, .. } => {
+            on_amd_hip(&mut command, rocm, device)?;
+        }
         Benchmark::Build { options } if !names_sources(options) => {
             let options = candle_modules(&registry::fetch(candle::KERNELS, CANDLE_VERSION)?, options);
             run::run(&mut told(command, &Benchmark::Build { options }))?;
@@ -205,7 +212,6 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
         | Benchmark::Rccl(_)
         | Benchmark::Engines { .. } => {}
         Benchmark::Build { options }
-        | Benchmark::Hal { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }
         | Benchmark::Vgpu { options } => {
@@ -215,7 +221,7 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
         Benchmark::Kernels { options } => {
             command.args(options);
         }
-        Benchmark::HipOnHsa { device, options, .. } => {
+        Benchmark::Hal { device, options, .. } | Benchmark::HipOnHsa { device, options, .. } => {
             command.args(["--", "--device", device, "--against", "amdgpu:0"]).args(options);
         }
     }
@@ -238,6 +244,11 @@ fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> 
 mod tests {
     use super::*;
 
+    fn hal() -> Benchmark {
+        let options = ["--kernels", "5"].map(OsString::from).to_vec();
+        Benchmark::Hal { rocm: "7.2".to_owned(), device: "vgpu:gfx90a".to_owned(), options }
+    }
+
     fn hip_on_hsa() -> Benchmark {
         let options = ["--repeat", "3"].map(OsString::from).to_vec();
         Benchmark::HipOnHsa { rocm: "7.2".to_owned(), device: "vgpu:gfx90a".to_owned(), options }
@@ -249,7 +260,7 @@ mod tests {
         for what in [
             Benchmark::Sys,
             Benchmark::Build { options: options() },
-            Benchmark::Hal { options: options() },
+            hal(),
             Benchmark::Hip { options: options() },
             Benchmark::Hipify { options: options() },
             Benchmark::Kernels { options: options() },
@@ -308,5 +319,7 @@ mod tests {
         assert_eq!(run::describe(&kernels), "kernels-bench --threads 1 --help");
         let hip = text(&hip_on_hsa());
         assert!(hip.ends_with("-- --device vgpu:gfx90a --against amdgpu:0 --repeat 3"), "{hip}");
+        let hal = text(&hal());
+        assert!(hal.ends_with("-- --device vgpu:gfx90a --against amdgpu:0 --kernels 5"), "{hal}");
     }
 }

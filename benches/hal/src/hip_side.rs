@@ -1,9 +1,9 @@
-//! `hip`: streams and graphs.
+//! HIP's streams and graphs, of any library.
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use hip::{Device, DeviceBuffer, Event, Function, GraphExec, LaunchConfig, Module};
+use anyhow::{Context as _, Result};
+use hip::{Device, DeviceBuffer, Event, Function, GraphExec, HostBuffer, LaunchConfig, Module};
 
 use crate::{Shape, Side, modules};
 
@@ -11,8 +11,9 @@ fn kernel(device: &Device) -> Result<Function> {
     Ok(Module::load_embedded(device, &modules::EMPTY)?.function("nothing")?)
 }
 
-/// Launches on one stream, or on several where the shape allows it to.
+/// Launches on one stream, one after the other whatever the shape.
 pub(crate) struct Stream {
+    name: &'static str,
     stream: hip::Stream,
     kernel: Function,
     memory: DeviceBuffer<i32>,
@@ -20,16 +21,16 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(device: &Device, _shape: Shape, count: u32) -> Result<Self> {
+    pub(crate) fn new(name: &'static str, device: &Device, count: u32) -> Result<Self> {
         let stream = device.stream()?;
         let memory = DeviceBuffer::zeroed(&stream, 1)?;
-        Ok(Self { kernel: kernel(device)?, memory, stream, count })
+        Ok(Self { name, kernel: kernel(device)?, memory, stream, count })
     }
 }
 
 impl Side for Stream {
     fn name(&self) -> &'static str {
-        "stream"
+        self.name
     }
 
     fn submit(&mut self) -> Result<()> {
@@ -49,6 +50,7 @@ impl Side for Stream {
 
 /// An executable graph.
 pub(crate) struct Graph {
+    name: &'static str,
     stream: hip::Stream,
     exec: GraphExec,
     _memory: DeviceBuffer<i32>,
@@ -74,15 +76,15 @@ fn build(device: &Device, shape: Shape, count: u32) -> Result<(GraphExec, Device
 }
 
 impl Graph {
-    pub(crate) fn new(device: &Device, shape: Shape, count: u32) -> Result<Self> {
+    pub(crate) fn new(name: &'static str, device: &Device, shape: Shape, count: u32) -> Result<Self> {
         let (exec, memory) = build(device, shape, count)?;
-        Ok(Self { stream: device.stream()?, exec, _memory: memory })
+        Ok(Self { name, stream: device.stream()?, exec, _memory: memory })
     }
 }
 
 impl Side for Graph {
     fn name(&self) -> &'static str {
-        "graph"
+        self.name
     }
 
     fn submit(&mut self) -> Result<()> {
@@ -114,4 +116,46 @@ pub(crate) fn time_of_a_hop(device: &Device) -> Result<Duration> {
     }
     streams[HOPS % 2].synchronize()?;
     Ok(start.elapsed() / HOPS as u32)
+}
+
+/// What is around a step of a model: a number goes to the device before it, and comes back behind it.
+pub(crate) struct Around {
+    stream: hip::Stream,
+    memory: DeviceBuffer<i32>,
+    numbers: Option<[HostBuffer<i32>; 2]>,
+}
+
+impl Around {
+    pub(crate) fn new(device: &Device) -> Result<Self> {
+        let stream = device.stream()?;
+        let memory = DeviceBuffer::zeroed(&stream, 1)?;
+        let numbers = Some([HostBuffer::zeroed(device, 1)?, HostBuffer::zeroed(device, 1)?]);
+        Ok(Self { stream, memory, numbers })
+    }
+
+    /// The time of a step, from before the first copy until the last one has ended.
+    fn time(&mut self, step: impl FnOnce(&hip::Stream) -> Result<()>) -> Result<Duration> {
+        let start = Instant::now();
+        let [to, from] = self.numbers.take().context("an earlier step has failed")?;
+        let to = self.memory.upload(&self.stream, to)?;
+        step(&self.stream)?;
+        let from = self.memory.download(&self.stream, from)?;
+        let (from, to) = (from.wait()?, to.wait()?);
+        self.numbers = Some([to, from]);
+        Ok(start.elapsed())
+    }
+
+    /// A graph on the stream: the host waits at the end.
+    pub(crate) fn graph(&mut self, graph: &Graph) -> Result<Duration> {
+        self.time(|stream| Ok(graph.exec.launch(stream)?))
+    }
+
+    /// A step elsewhere: the host waits for the stream before it, and for its end.
+    pub(crate) fn elsewhere(&mut self, step: &mut dyn Side) -> Result<Duration> {
+        self.time(|stream| {
+            stream.synchronize()?;
+            step.submit()?;
+            step.wait()
+        })
+    }
 }

@@ -8,7 +8,10 @@ use hal::{
     Queue, Semaphore, Usage,
 };
 
-use crate::{Shape, Side, modules};
+use crate::{Shape, Side, modules, thread_time};
+
+/// Slots of a queue: more than the longest list of the bars.
+const PACKETS: u32 = 8192;
 
 /// The virtual GPU that `hip` has opened, straight on HSA.
 pub(crate) struct Straight {
@@ -21,7 +24,9 @@ pub(crate) fn open(with_hip: &hip::Device) -> Result<Straight> {
     let driver = Driver::over(vgpu::hsa::table())?;
     let uuid = with_hip.properties().uuid.clone();
     let uuid = uuid.context("the device has no UUID")?;
-    let device = driver.open(&format!("amdgpu://{uuid}").parse()?, Options::default())?;
+    let mut options = Options::default();
+    options.packets = PACKETS;
+    let device = driver.open(&format!("amdgpu://{uuid}").parse()?, options)?;
     let kernel = device.load(&CodeObjects::embedded(&modules::EMPTY)?)?.kernel("nothing")?;
     let memory = device.allocate(MemoryKind::Device, 4)?;
     Ok(Straight { device, kernel, memory })
@@ -75,6 +80,15 @@ impl Side for Replay {
     fn wait(&mut self) -> Result<()> {
         Ok(self.done.wait(self.value, None)?)
     }
+}
+
+/// The time to submit a list, for the thread and by the clock.
+pub(crate) fn time_to_submit(replay: &mut Replay) -> Result<[Duration; 2]> {
+    let (start, start_of_thread) = (Instant::now(), thread_time());
+    replay.submit()?;
+    let times = [start.elapsed(), thread_time() - start_of_thread];
+    replay.wait()?;
+    Ok(times)
 }
 
 pub(crate) fn time_to_record(straight: &Straight, count: u32) -> Result<Duration> {

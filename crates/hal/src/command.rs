@@ -386,20 +386,24 @@ pub(crate) struct Prepared {
 }
 
 impl CommandBuffer {
-    pub(crate) fn recorded(&self) -> &Arc<Recorded> {
-        &self.recorded
-    }
-
     /// The number of packets that a submission copies.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.recorded.block.packets().len()
     }
 
-    /// Checks a binding table, and takes the arguments of a submission: from the ring of the queue that runs
-    /// it now, or from the pool, where it may wait without holding others up.
-    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)], now: Option<&Core>) -> Result<Prepared> {
+    /// Checks the GPU and the binding table of a submission, and that there may be one.
+    pub(crate) fn check(
+        &self,
+        context: &Arc<Context>,
+        member: usize,
+        bindings: &[(Buffer, u64)],
+    ) -> Result<()> {
         let recorded = &self.recorded;
+        context.is_same(&recorded.context, "the command buffer")?;
+        if recorded.member != member {
+            return Err(Error::OtherDevice("the command buffer"));
+        }
         let bad = |slot, problem: String| Err(Error::Binding { slot, problem });
         for (slot, wanted) in recorded.list.bindings.iter().enumerate().filter(|(_, wanted)| wanted.is_used) {
             let Some((buffer, offset)) = bindings.get(slot) else {
@@ -414,6 +418,13 @@ impl CommandBuffer {
         if recorded.is_one_shot && recorded.is_spent.swap(true, Ordering::Relaxed) {
             return Err(Error::OneShot);
         }
+        Ok(())
+    }
+
+    /// Takes the arguments of a submission that was checked: from the ring of the queue that runs it now, or
+    /// from the pool, where it may wait without holding others up.
+    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)], now: Option<&Core>) -> Result<Prepared> {
+        let recorded = &self.recorded;
         let mut arguments = None;
         if recorded.block.arguments() != 0 {
             let (context, size) = (&recorded.context, recorded.block.arguments() as u64);

@@ -16,11 +16,11 @@ use hsa::{Agent, Runtime};
 use hsa_sys::*;
 
 use crate::block::Submission;
+use crate::dependants::Dependants;
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
 use crate::memory::mirror::Arguments;
 use crate::profile::{Described, Watch};
-use crate::scheduler::Dependants;
 use crate::semaphore::Shared;
 
 /// Above this number of submissions in flight, resources of finished ones are released.
@@ -191,6 +191,12 @@ impl Core {
         self.queue
     }
 
+    /// Whether both queues are of one HSA implementation, so that packets of one may name signals of the
+    /// other.
+    pub(crate) fn knows(&self, other: &Self) -> bool {
+        std::ptr::eq(self.calls.table, other.calls.table)
+    }
+
     /// Keeps something as long as the queue.
     pub(crate) fn keep(&self, kept: Kept) {
         self.for_ever.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
@@ -220,7 +226,7 @@ impl Core {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits packets behind those of other queues.
+    /// Submits packets behind those of other queues, which it [knows](Self::knows).
     ///
     /// # Errors
     /// The queue has stopped, or one that it would wait for. If it stops while its ring is full, a part of
@@ -267,6 +273,7 @@ impl Core {
             }
         }
         for point in &foreign {
+            assert!(self.knows(&point.core), "HSA has no other implementation's signals");
             let value = ProgressSignal::<Codes>::value_after(point.fence);
             submission.add_before(barrier_less_packet(point.core.epoch().raw(), value));
             point.core.awaited_by().push(Awaiting {

@@ -145,6 +145,12 @@ pub enum Error {
         /// The value that was asked for.
         asked: u64,
     },
+    /// Nobody can signal a value any more.
+    #[error("a semaphore was dropped before anything signalled it with {asked}")]
+    Abandoned {
+        /// The value that was waited for.
+        asked: u64,
+    },
     /// The time limit of a wait has passed.
     #[error("nothing happened within {0:?}")]
     TimedOut(Duration),

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, Weak};
 
 use crate::semaphore::Shared;
-use crate::worker::Job;
+use crate::worker::{Job, guarded};
 
 /// Lets go of something on the thread of this module, which may destroy a queue.
 pub(crate) fn let_go(held: impl Send + 'static) {
@@ -28,7 +28,7 @@ pub(crate) fn look(semaphore: Weak<Shared>, held: impl Send + 'static) {
 pub(crate) fn run(job: Job) {
     static EVENTS: LazyLock<Sender<Job>> = LazyLock::new(|| {
         let (sender, receiver) = channel::<Job>();
-        let work = move || receiver.iter().for_each(|job: Job| job());
+        let work = move || receiver.iter().for_each(guarded);
         let thread = std::thread::Builder::new().name("hal events".to_owned()).spawn(work);
         if let Err(error) = thread {
             tracing::error!(%error, "there is no thread for the events of devices");

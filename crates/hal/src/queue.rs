@@ -8,11 +8,14 @@ use crate::context::Context;
 use crate::core::{Core, Kept, Point};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::events;
 use crate::file::{FileRange, Transfer, Way};
 use crate::memory::import::Memory;
 use crate::memory::{Buffer, MemoryKind, RingStatistics};
-use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
+use crate::operation::{Signals, fail_all, hold, submitted};
+use crate::semaphore::{Awaited, Need, Shared, Value, When, awaited, when_all};
 use crate::spans::within;
+use crate::worker::{self, Job};
 
 /// The span of a queue's operation.
 macro_rules! span {
@@ -31,6 +34,12 @@ macro_rules! span {
 ///
 /// Operations on one queue begin in the order in which they are given, once what they wait for is known to
 /// come. Only semaphores order them otherwise.
+///
+/// # Errors
+/// An operation is refused for a wrong argument, and then nothing happens. Whatever fails otherwise fails the
+/// semaphores that the operation signals, with the same error: a semaphore that it waits for, before or after
+/// the call; its queue, unless the operation has begun; its own work. If the queue has stopped already, the
+/// call returns that error, too.
 #[derive(Clone, Debug)]
 pub struct Queue {
     pub(crate) device: Device,
@@ -44,10 +53,10 @@ enum Work {
     Commands(CommandBuffer, Vec<(Buffer, u64)>),
 }
 
+/// Work for the device.
 struct Submission {
     queue: Queue,
-    waits: Vec<(Semaphore, u64)>,
-    signals: Vec<(Semaphore, u64)>,
+    waits: Vec<Awaited>,
     work: Work,
 }
 
@@ -90,20 +99,49 @@ impl Queue {
         self.core.arguments.statistics()
     }
 
+    /// Begins an operation, which the caller has checked. `go` cannot refuse it any more.
+    fn accept<T>(&self, signals: &[Value<'_>], go: impl FnOnce() -> T) -> Result<T> {
+        match self.failure() {
+            Some(error) => {
+                fail_all(signals.iter().copied(), &error);
+                Err(error)
+            }
+            None => Ok(go()),
+        }
+    }
+
+    /// Submits work for the device: at once, or when it can wait for everything before it. Nothing is kept of
+    /// what can run at once.
+    fn submit(
+        &self,
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+        at_once: impl FnOnce(&[Point]) -> Result<Point>,
+        later: impl FnOnce() -> Work,
+    ) -> Result<()> {
+        self.accept(signals, || {
+            let values = waits.iter().map(|(semaphore, value)| (semaphore.shared(), *value));
+            match points(&self.core, values) {
+                Ok(Before::Points(points)) => submitted(signals.iter().copied(), at_once(&points)),
+                _ => Submission::new(self, waits, later()).start(Signals::of(signals)),
+            }
+        })
+    }
+
     /// Signals once everything that it waits for has come, and all earlier work of this queue is done.
     ///
     /// # Errors
-    /// The queue has stopped. Later failures are those of the semaphores.
+    /// The queue has stopped.
     pub fn barrier(&self, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
         let span = span!(self, "barrier");
-        within(span, || self.submit(waits, signals, Work::Nothing))
+        within(span, || self.submit(waits, signals, |points| self.mark(points), || Work::Nothing))
     }
 
     /// Runs recorded commands, with a buffer for each slot, from an offset on.
     ///
     /// # Errors
-    /// The commands are of another GPU, the binding table does not fit, or the queue has stopped. Later
-    /// failures are those of the semaphores.
+    /// The commands are of another GPU, or one-shot and submitted before, the binding table does not fit, or
+    /// the queue has stopped.
     pub fn execute(
         &self,
         commands: &CommandBuffer,
@@ -113,27 +151,17 @@ impl Queue {
     ) -> Result<()> {
         let span = span!(self, "execute");
         within(span, || {
-            let recorded = commands.recorded();
-            self.context().is_same(&recorded.context, "the command buffer")?;
-            if recorded.member != self.member {
-                return Err(Error::OtherDevice("the command buffer"));
-            }
-            // Nothing has to be kept of what can run at once.
-            let submission = |points: &[Point]| self.run(commands, bindings, points);
-            if let Some(points) = points(waits)? {
-                let end = submission(&points)?;
-                promise(signals.iter().copied(), &end);
-                return Ok(());
-            }
-            self.submit(waits, signals, Work::Commands(commands.clone(), bindings.to_vec()))
+            commands.check(self.context(), self.member, bindings)?;
+            let at_once = |points: &[Point]| self.run(commands, bindings, points);
+            self.submit(waits, signals, at_once, || Work::Commands(commands.clone(), bindings.to_vec()))
         })
     }
 
     /// Calls a function on the device's host thread, once everything that it waits for has come. If it
-    /// returns an error, the semaphores fail with it.
+    /// returns an error or panics, the semaphores fail.
     ///
     /// # Errors
-    /// The device has no host thread.
+    /// The queue has stopped.
     pub fn call(
         &self,
         waits: &[Value<'_>],
@@ -142,12 +170,8 @@ impl Queue {
     ) -> Result<()> {
         let span = span!(self, "call");
         within(span, || {
-            let (waits, signals) = (owned(waits), owned(signals));
             let device = self.device.clone();
-            when_all(waits, When::Reached, move |ready| {
-                device.on_host(Box::new(move || end(&signals, ready.and_then(|()| guarded(function)))));
-            });
-            Ok(())
+            self.on_host(waits, signals, function, move |job| device.on_host(job), guarded)
         })
     }
 
@@ -189,15 +213,34 @@ impl Queue {
     }
 
     fn transfer(&self, transfer: Transfer, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
-        if let Some(error) = self.failure() {
-            return Err(error);
-        }
-        let (signals, device) = (owned(signals), self.device.clone());
-        when_all(owned(waits), When::Reached, move |ready| match ready {
-            Ok(()) => device.on_files(Box::new(move || end(&signals, transfer.run()))),
-            Err(error) => fail_all(&signals, &error),
-        });
-        Ok(())
+        let device = self.device.clone();
+        let run = |transfer: Transfer| {
+            let done = transfer.run();
+            worker::let_go(transfer);
+            done
+        };
+        self.on_host(waits, signals, transfer, move |job| device.on_files(job), run)
+    }
+
+    /// Does something on a thread of the host, once everything that it waits for has come.
+    fn on_host<T: Send + 'static>(
+        &self,
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+        work: T,
+        on_thread: impl FnOnce(Job) + Send + 'static,
+        run: impl FnOnce(T) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        self.accept(signals, || {
+            let owed = (Signals::of(signals), work);
+            hold(&self.core, awaited(waits), When::Reached, owed, move |held| {
+                on_thread(Box::new(move || {
+                    if let Some((signals, work)) = held.begin() {
+                        signals.done(run(work));
+                    }
+                }));
+            });
+        })
     }
 
     /// Gives a buffer that later work can use before its memory is free: it takes memory once everything that
@@ -205,7 +248,7 @@ impl Queue {
     /// is when [`deallocate`](Self::deallocate) has given enough back.
     ///
     /// # Errors
-    /// The size is 0. Later failures are those of the semaphores.
+    /// The size is 0, or the queue has stopped.
     pub fn allocate(
         &self,
         kind: MemoryKind,
@@ -216,29 +259,29 @@ impl Queue {
         let span = span!(self, "allocate", ?kind, size,);
         within(span, || {
             self.device.check_size(size)?;
-            let slot: Pending = Pending::default();
-            let (queue, all, signals) = (self.clone(), owned(waits), owned(signals));
-            let pool = self.device.pool(kind, self.member).clone();
-            let place = slot.clone();
-            when_all(owned(waits), When::Promised, move |ready| {
-                if let Err(error) = ready {
-                    fail_all(&signals, &error);
-                    return;
-                }
-                let context = queue.context().clone();
-                pool.take_later(size, move |piece| match piece {
-                    Ok(piece) => {
-                        match Buffer::new(&context, kind, queue.member, Memory::Piece(piece)) {
-                            Ok(buffer) => place.set(buffer),
-                            Err(error) => return fail_all(&signals, &error),
+            self.accept(signals, || {
+                let slot: Pending = Pending::default();
+                let pool = self.device.pool(kind, self.member).clone();
+                let submission = Submission::new(self, waits, Work::Nothing);
+                let owed = (Signals::of(signals), (submission, slot.clone()));
+                hold(&self.core, awaited(waits), When::Promised, owed, move |held| {
+                    pool.take_later(size, move |piece| {
+                        let Some((signals, (submission, slot))) = held.begin() else { return };
+                        let context = submission.queue.context();
+                        let member = submission.queue.member;
+                        let buffer =
+                            piece.and_then(|piece| Buffer::new(context, kind, member, Memory::Piece(piece)));
+                        match buffer {
+                            Ok(buffer) => {
+                                slot.set(buffer);
+                                submission.start(signals);
+                            }
+                            Err(error) => signals.fail(&error),
                         }
-                        let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
-                        submission.start();
-                    }
-                    Err(error) => fail_all(&signals, &error),
+                    });
                 });
-            });
-            Ok(slot)
+                slot
+            })
         })
     }
 
@@ -251,19 +294,19 @@ impl Queue {
         let span = span!(self, "deallocate");
         within(span, || {
             self.context().is_same(buffer.context(), "the buffer")?;
-            when_all(owned(waits), When::Reached, move |_| drop(buffer));
-            self.submit(waits, signals, Work::Nothing)
+            when_all(awaited(waits), When::Reached, move |come| match come {
+                Ok(()) => worker::let_go(buffer),
+                // This may be HSA's own thread.
+                Err(_) => events::let_go(buffer),
+            });
+            self.submit(waits, signals, |points| self.mark(points), || Work::Nothing)
         })
     }
 
-    fn submit(&self, waits: &[Value<'_>], signals: &[Value<'_>], work: Work) -> Result<()> {
-        if let Some(error) = self.failure() {
-            return Err(error);
-        }
-        let submission =
-            Submission { queue: self.clone(), waits: owned(waits), signals: owned(signals), work };
-        submission.start();
-        Ok(())
+    /// The end of everything so far, and of what is before it.
+    fn mark(&self, points: &[Point]) -> Result<Point> {
+        // SAFETY: the packet names nothing.
+        unsafe { self.core.submit(points, Packets::of(&[]), None, Box::new(())) }
     }
 
     /// Writes the packets of recorded commands.
@@ -283,56 +326,63 @@ impl Queue {
     }
 }
 
-/// The points that a submission has to wait for on the device; `None` if one of its values is unknown yet.
-fn points(waits: &[Value<'_>]) -> Result<Option<Vec<Point>>> {
-    let mut found = Vec::new();
-    for (semaphore, value) in waits {
-        match semaphore.need(*value)? {
-            Need::Nothing => {}
-            Need::Point(point) => found.push(point),
-            Need::Unknown => return Ok(None),
-        }
-    }
-    Ok(Some(found))
+/// What is before a submission.
+enum Before {
+    /// The device can wait for it.
+    Points(Vec<Point>),
+    /// Work that another HSA implementation has: the host waits until it has ended.
+    Elsewhere,
+    /// A value that nobody has promised.
+    Unknown,
 }
 
-/// Promises values at the end of a submission.
-fn promise<'a>(signals: impl Iterator<Item = Value<'a>>, end: &Point) {
-    for (semaphore, value) in signals {
-        semaphore.promise(value, end.clone());
+fn points<'a>(core: &Core, waits: impl Iterator<Item = (&'a Arc<Shared>, u64)>) -> Result<Before> {
+    let mut found = Before::Points(Vec::new());
+    for (semaphore, value) in waits {
+        match (semaphore.need(value)?, &mut found) {
+            (Need::Nothing, _) => {}
+            (Need::Unknown, _) => return Ok(Before::Unknown),
+            (Need::Point(point), Before::Points(points)) if core.knows(point.core()) => points.push(point),
+            (Need::Point(_), found) => *found = Before::Elsewhere,
+        }
     }
+    Ok(found)
 }
 
 impl Submission {
+    fn new(queue: &Queue, waits: &[Value<'_>], work: Work) -> Self {
+        Self { queue: queue.clone(), waits: awaited(waits), work }
+    }
+
     /// Submits the work, once the device can wait for everything before it.
-    fn start(self) {
-        let waits: Vec<Value<'_>> = self.waits.iter().map(|(semaphore, value)| (semaphore, *value)).collect();
-        let done = match points(&waits) {
-            Ok(Some(points)) => self.issue(&points),
-            Ok(None) => {
-                match self.schedule() {
-                    Ok(true) => return,
-                    Ok(false) => {}
-                    Err(error) => return fail_all(&self.signals, &error),
-                }
-                let waits = self.waits.clone();
-                when_all(waits, When::Promised, move |result| match result {
-                    Ok(()) => self.start(),
-                    Err(error) => fail_all(&self.signals, &error),
-                });
-                return;
-            }
-            Err(error) => Err(error),
-        };
-        if let Err(error) = done {
-            fail_all(&self.signals, &error);
+    fn start(self, signals: Signals) {
+        let values = self.waits.iter().map(|(semaphore, value)| (semaphore, *value));
+        match points(&self.queue.core, values) {
+            Ok(Before::Points(points)) => signals.submitted(self.issue(&points)),
+            Ok(Before::Elsewhere) => self.keep(signals, When::Reached),
+            Ok(Before::Unknown) => match self.schedule(&signals) {
+                Ok(true) => {}
+                Ok(false) => self.keep(signals, When::Promised),
+                Err(error) => signals.fail(&error),
+            },
+            Err(error) => signals.fail(&error),
         }
     }
 
+    /// Starts it when everything before it is known to come, or has.
+    fn keep(self, signals: Signals, when: When) {
+        let (core, waits) = (self.queue.core.clone(), self.waits.clone());
+        hold(&core, waits, when, (signals, self), |held| {
+            if let Some((signals, submission)) = held.begin() {
+                submission.start(signals);
+            }
+        });
+    }
+
     /// Gives the work to the device's scheduler. Returns false if the host has to keep it.
-    fn schedule(&self) -> Result<bool> {
+    fn schedule(&self, signals: &Signals) -> Result<bool> {
         let Some(scheduler) = self.queue.device.scheduler(self.queue.member) else { return Ok(false) };
-        let (core, waits, signals) = (&self.queue.core, &self.waits, &self.signals);
+        let (core, waits, signals) = (&self.queue.core, &self.waits, signals.values());
         match &self.work {
             Work::Nothing => {
                 // SAFETY: the packets name nothing.
@@ -355,24 +405,11 @@ impl Submission {
         }
     }
 
-    fn issue(&self, points: &[Point]) -> Result<()> {
-        let end = match &self.work {
-            Work::Nothing => {
-                // SAFETY: the packet names nothing.
-                unsafe { self.queue.core.submit(points, Packets::of(&[]), None, Box::new(())) }?
-            }
-            Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points)?,
-        };
-        promise(self.signals.iter().map(|(semaphore, value)| (semaphore, *value)), &end);
-        Ok(())
-    }
-}
-
-/// Signals the end of work of the host, or its failure.
-fn end(signals: &[(Semaphore, u64)], done: Result<()>) {
-    let signal = |(semaphore, value): &(Semaphore, u64)| semaphore.signal(*value);
-    if let Err(error) = done.and_then(|()| signals.iter().try_for_each(signal)) {
-        fail_all(signals, &error);
+    fn issue(&self, points: &[Point]) -> Result<Point> {
+        match &self.work {
+            Work::Nothing => self.queue.mark(points),
+            Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points),
+        }
     }
 }
 

@@ -13,9 +13,11 @@
 mod cell;
 mod entry;
 mod layout;
+mod list;
+#[cfg(test)]
+mod tests;
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use hsa::raw::{Dispatch, ProgressSignal, completing_packet};
@@ -25,15 +27,17 @@ use hsa_sys::hsa_signal_t;
 pub(crate) use self::cell::{Cell, Scheduled};
 pub(crate) use self::entry::Entry;
 use self::entry::Work;
-use self::layout::{Condition, Content, Control, Patch, Raise, Ring, Slot};
+use self::layout::{Condition, Content, Control, ListMemory, Patch, Raise, Ring, Slot};
+use self::list::List;
 use crate::block::Submission;
 use crate::context::Context;
 use crate::core::{Core, Kept, Point};
+use crate::dependants::Dependant;
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
 use crate::executable::Executable;
 use crate::memory::pool::{Piece, Pool};
-use crate::semaphore::{NeedOnDevice, Semaphore, When};
+use crate::semaphore::{Awaited, NeedOnDevice, Semaphore, When};
 
 /// Packets of the control queue: those of two runs, and more than any queue needs at least.
 const CONTROL_PACKETS: u32 = 64;
@@ -50,41 +54,6 @@ pub struct Scheduling {
     pub scheduled: u64,
     /// The host kept them, as without a scheduler: the list was full, or their packets fit into no queue.
     pub kept: u64,
-}
-
-/// Something that ends when a queue fails.
-pub(crate) trait Dependant: Send + Sync {
-    /// The queue has failed.
-    fn queue_failed(self: Arc<Self>, error: &Error);
-}
-
-/// What ends when a queue fails.
-#[derive(Default)]
-pub(crate) struct Dependants {
-    list: Mutex<Vec<Weak<dyn Dependant>>>,
-}
-
-impl Dependants {
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Dependant>>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, dependant: Weak<dyn Dependant>) {
-        let mut list = self.lock();
-        if list.len() == list.capacity() {
-            list.retain(|known| known.strong_count() != 0);
-        }
-        list.push(dependant);
-    }
-
-    /// The queue has failed. This may be HSA's own thread.
-    pub(crate) fn fail(&self, error: &Error) {
-        let list = std::mem::take(&mut *self.lock());
-        for dependant in list.iter().filter_map(Weak::upgrade) {
-            dependant.clone().queue_failed(error);
-            events::let_go(dependant);
-        }
-    }
 }
 
 /// The signal that goes down when the device should look at its list.
@@ -114,32 +83,21 @@ pub(crate) struct Scheduler {
     kicks: Arc<Kicks>,
     /// Memory that has no other users.
     pool: Arc<Pool>,
-    /// The list, its [`Control`] first.
-    memory: Piece,
-    capacity: u64,
-    list: Mutex<List>,
+    /// The memory of the list.
+    _memory: Piece,
+    place: ListMemory,
+    state: Mutex<State>,
     scheduled: AtomicU64,
     kept: AtomicU64,
     _library: Executable,
 }
 
-struct List {
-    head: u64,
-    /// Those from `head` on.
-    places: VecDeque<Place>,
+struct State {
+    list: List<ListMemory, Arc<Entry>>,
     /// The queues, in the order of their rings.
     queues: Vec<Arc<Core>>,
     /// Signals of work that has ended.
     signals: Vec<hsa_signal_t>,
-    /// The device is closed: nothing new comes.
-    is_closing: bool,
-}
-
-enum Place {
-    /// Somebody is writing it.
-    Reserved,
-    Taken(Arc<Entry>),
-    Gone,
 }
 
 impl std::fmt::Debug for Scheduler {
@@ -164,7 +122,7 @@ struct Parts<'a> {
 
 /// The part of memory that begins at an address.
 fn at<T>(address: u64) -> *mut T {
-    address as *mut T
+    std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
 impl Scheduler {
@@ -194,7 +152,7 @@ impl Scheduler {
         let pool = context.host.like("scheduler", 256 << 10);
         let kicks = Arc::new(Kicks { calls, signal: ProgressSignal::new(calls)? });
         let control = Core::new(&own.agent, CONTROL_PACKETS.min(own.most_packets), |_| None)?;
-        let slots = (size_of::<Control>() as u64).next_multiple_of(64);
+        let slots = ListMemory::slots();
         let rings = slots + capacity * size_of::<Slot>() as u64;
         let description = kernel.description();
         let size = (description.size as u64).next_multiple_of(64);
@@ -230,19 +188,17 @@ impl Scheduler {
         };
         // SAFETY: the piece has room for it, and nothing else uses it yet.
         unsafe { at::<Control>(memory.address).write(control_block) };
+        // SAFETY: the piece has room for the list, is filled with 0 but for the control block, and is dropped
+        // after the list.
+        let place = unsafe { ListMemory::new(memory.address, capacity) };
+        let list = List::new(place, capacity);
         let scheduler = Arc::new(Self {
             calls,
             pool,
             kicks,
-            memory,
-            capacity,
-            list: Mutex::new(List {
-                head: 0,
-                places: VecDeque::new(),
-                queues: Vec::new(),
-                signals: Vec::new(),
-                is_closing: false,
-            }),
+            _memory: memory,
+            place,
+            state: Mutex::new(State { list, queues: Vec::new(), signals: Vec::new() }),
             scheduled: AtomicU64::new(0),
             kept: AtomicU64::new(0),
             _library: library,
@@ -255,8 +211,13 @@ impl Scheduler {
         Ok(scheduler)
     }
 
-    fn lock(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the device can read the signals of a queue: not those of another HSA implementation.
+    pub(crate) fn knows(&self, core: &Core) -> bool {
+        self.control.knows(core)
     }
 
     /// What it has done.
@@ -267,63 +228,15 @@ impl Scheduler {
         }
     }
 
-    fn slot(&self, number: u64) -> u64 {
-        let slots = (size_of::<Control>() as u64).next_multiple_of(64);
-        self.memory.address + slots + number % self.capacity * size_of::<Slot>() as u64
-    }
-
-    fn state(&self, number: u64) -> &AtomicU32 {
-        // SAFETY: the slot begins with its state, every access to which is atomic.
-        unsafe { AtomicU32::from_ptr(at(self.slot(number))) }
-    }
-
-    fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the offset is that of a field of 8 bytes, every access to which is atomic from now on.
-        unsafe { AtomicU64::from_ptr(at(self.memory.address + offset as u64)) }
-    }
-
-    /// Takes the next place of the list, unless it is full.
-    fn reserve(&self, list: &mut List) -> Option<u64> {
-        let number = list.head + list.places.len() as u64;
-        if list.places.len() as u64 == self.capacity || list.is_closing {
-            return None;
-        }
-        // The slot is free, so the device passes over it.
-        list.places.push_back(Place::Reserved);
-        self.word(std::mem::offset_of!(Control, tail)).store(number + 1, Ordering::Release);
-        Some(number)
-    }
-
     /// Takes entries out of the list that the device is done with: from its beginning, or all.
-    fn sweep(&self, list: &mut List, all: bool) -> Vec<Arc<Entry>> {
-        let mut done = Vec::new();
-        let mut is_front = true;
+    fn sweep(&self, list: &mut List<ListMemory, Arc<Entry>>, all: bool) -> Vec<Arc<Entry>> {
         let has_stopped = self.control.failure().is_some();
-        for (index, place) in list.places.iter_mut().enumerate() {
-            let number = list.head + index as u64;
-            if let Place::Taken(entry) = place
-                && (self.state(number).load(Ordering::Acquire) == layout::FREE
-                    || has_stopped && !matches!(entry.state(), crate::core::PointState::Pending))
-                && let Place::Taken(entry) = std::mem::replace(place, Place::Gone)
-            {
-                done.push(entry);
-            }
-            is_front &= matches!(place, Place::Gone);
-            if !is_front && !all {
-                break;
-            }
-        }
-        while let Some(Place::Gone) = list.places.front() {
-            list.places.pop_front();
-            list.head += 1;
-        }
-        self.word(std::mem::offset_of!(Control, head)).store(list.head, Ordering::Release);
-        done
+        list.sweep(all, |entry| has_stopped && !matches!(entry.state(), crate::core::PointState::Pending))
     }
 
     /// Lets go of what the device is done with.
     pub(crate) fn trim(&self) {
-        let done = self.sweep(&mut self.lock(), true);
+        let done = self.sweep(&mut self.lock().list, true);
         self.let_go(done);
     }
 
@@ -336,19 +249,18 @@ impl Scheduler {
 
     /// The number and the address of a queue's ring.
     fn ring(&self, core: &Arc<Core>) -> Result<(u32, u64)> {
-        let mut list = self.lock();
-        let rings =
-            (size_of::<Control>() as u64).next_multiple_of(64) + self.capacity * size_of::<Slot>() as u64;
-        let address = |index: usize| self.memory.address + rings + (index * size_of::<Ring>()) as u64;
-        if let Some(index) = list.queues.iter().position(|known| Arc::ptr_eq(known, core)) {
+        let mut state = self.lock();
+        let rings = self.place.rings();
+        let address = |index: usize| rings + (index * size_of::<Ring>()) as u64;
+        if let Some(index) = state.queues.iter().position(|known| Arc::ptr_eq(known, core)) {
             return Ok((index as u32, address(index)));
         }
         // SAFETY: the queue is live.
         let ring = unsafe { Ring::of(core.raw()) }?;
-        let index = list.queues.len();
+        let index = state.queues.len();
         // SAFETY: a GPU has at most so many queues, and no entry refers to this place yet.
         unsafe { at::<Ring>(address(index)).write(ring) };
-        list.queues.push(core.clone());
+        state.queues.push(core.clone());
         // The kick behind an entry may come when the scheduler is gone.
         core.keep(Box::new(self.kicks.clone()));
         Ok((index as u32, address(index)))
@@ -366,7 +278,7 @@ impl Scheduler {
     pub(crate) unsafe fn schedule(
         self: &Arc<Self>,
         core: &Arc<Core>,
-        waits: &[(Semaphore, u64)],
+        waits: &[Awaited],
         signals: &[(Semaphore, u64)],
         packets: usize,
         prepare: impl FnOnce(&Finish<'_>) -> Result<(Packets, Kept)>,
@@ -376,12 +288,12 @@ impl Scheduler {
         }
         // One for the end, if the last kernel does not say it, and one for the kick.
         let fits = packets as u64 + 2 <= core.capacity;
-        let mut list = self.lock();
-        let all =
-            list.places.len() as u64 > MANY && (list.head + list.places.len() as u64).is_multiple_of(MANY);
-        let done = self.sweep(&mut list, all);
-        let number = if fits { self.reserve(&mut list) } else { None };
-        drop(list);
+        let mut state = self.lock();
+        let list = &mut state.list;
+        let all = list.len() > MANY && list.next().is_multiple_of(MANY);
+        let done = self.sweep(list, all);
+        let number = if fits { list.reserve() } else { None };
+        drop(state);
         self.let_go(done);
         let Some(number) = number else {
             self.kept.fetch_add(1, Ordering::Relaxed);
@@ -395,23 +307,17 @@ impl Scheduler {
                 Ok(true)
             }
             Err(error) => {
-                self.give_up(number);
+                self.lock().list.give_up(number);
                 Err(error)
             }
         }
-    }
-
-    fn give_up(&self, number: u64) {
-        let mut list = self.lock();
-        let index = (number - list.head) as usize;
-        list.places[index] = Place::Gone;
     }
 
     fn fill(
         self: &Arc<Self>,
         number: u64,
         core: &Arc<Core>,
-        waits: &[(Semaphore, u64)],
+        waits: &[Awaited],
         signals: &[(Semaphore, u64)],
         prepare: impl FnOnce(&Finish<'_>) -> Result<(Packets, Kept)>,
     ) -> Result<Arc<Entry>> {
@@ -450,7 +356,7 @@ impl Scheduler {
             let patches: Vec<Patch> = patches.iter().map(patch).collect();
             let work = Work {
                 end,
-                _waits: waits.iter().map(|(semaphore, _)| semaphore.clone()).collect(),
+                _waits: waits.to_vec(),
                 signals: signals.to_vec(),
                 kept: Mutex::new(Some(kept)),
                 failure: OnceLock::new(),
@@ -528,13 +434,9 @@ impl Scheduler {
         for (semaphore, value) in entry.work.iter().flat_map(|work| &work.signals) {
             semaphore.expect(*value, &entry);
         }
-        let mut list = self.lock();
         // SAFETY: the slot is this entry's, and the device does not read it as long as it is free.
-        unsafe { at::<Content>(self.slot(number) + 4).write(content) };
-        let index = (number - list.head) as usize;
-        list.places[index] = Place::Taken(entry.clone());
-        self.state(number).store(layout::WAITING, Ordering::Release);
-        drop(list);
+        unsafe { self.place.content(number).write(content) };
+        self.lock().list.publish(number, entry.clone());
         let dependant: Weak<dyn Dependant> = Arc::<Entry>::downgrade(&entry);
         core.dependants.add(dependant);
         self.kicks.kick();
@@ -548,7 +450,7 @@ impl Scheduler {
     }
 
     /// Ends the entry if something that it waits for fails.
-    fn watch(entry: &Arc<Entry>, waits: &[(Semaphore, u64)]) {
+    fn watch(entry: &Arc<Entry>, waits: &[Awaited]) {
         for (semaphore, value) in waits {
             let entry = Arc::downgrade(entry);
             semaphore.when(*value, When::Failed, move |result| {
@@ -572,13 +474,16 @@ impl Scheduler {
         }
     }
 
-    /// A cell's semaphore will have a value when a queue has done something. Returns false if the list is
-    /// full.
+    /// A cell's semaphore will have a value when a queue has done something. Returns false if the host has to
+    /// tell: the list is full, or the queue is of another HSA implementation.
     fn promise(self: &Arc<Self>, cell: &Arc<Cell>, value: u64, point: &Point) -> Result<bool> {
-        let mut list = self.lock();
-        let done = self.sweep(&mut list, false);
-        let number = self.reserve(&mut list);
-        drop(list);
+        if !self.knows(point.core()) {
+            return Ok(false);
+        }
+        let mut state = self.lock();
+        let done = self.sweep(&mut state.list, false);
+        let number = state.list.reserve();
+        drop(state);
         self.let_go(done);
         let Some(number) = number else { return Ok(false) };
         let entry = self.passed(point).and_then(|condition| {
@@ -587,7 +492,7 @@ impl Scheduler {
             self.write(number, point.core(), None, &parts, vec![cell.clone()])
         });
         if let Err(error) = entry {
-            self.give_up(number);
+            self.lock().list.give_up(number);
             return Err(error);
         }
         self.kick_behind(point.core());
@@ -606,29 +511,18 @@ impl Scheduler {
     }
 
     /// Takes an entry from the device. Returns false if the device has taken it, or is done.
-    fn withdraw(&self, entry: &Arc<Entry>) -> bool {
-        let list = self.lock();
-        let index = entry.number.wrapping_sub(list.head);
-        let place = usize::try_from(index).ok().and_then(|index| list.places.get(index));
-        let is_there = matches!(place, Some(Place::Taken(known)) if Arc::ptr_eq(known, entry));
-        let state = self.state(entry.number);
-        let take = |from| {
-            state.compare_exchange(from, layout::CANCELLED, Ordering::AcqRel, Ordering::Acquire).is_ok()
-        };
-        // What the kernel has taken stays there if it has stopped.
-        is_there && (take(layout::WAITING) || self.control.failure().is_some() && take(layout::READY))
+    fn withdraw(&self, entry: &Entry) -> bool {
+        let has_stopped = self.control.failure().is_some();
+        self.lock().list.withdraw(entry.number, has_stopped)
     }
 
     /// The device is closed: nothing new comes, and the scheduler ends when the last work has.
     pub(crate) fn close(self: &Arc<Self>) {
-        let mut list = self.lock();
-        list.is_closing = true;
-        let is_taken = |place: &Place| match place {
-            Place::Taken(entry) if entry.work.is_some() => Some(entry.clone()),
-            _ => None,
-        };
-        let working: Vec<Arc<Entry>> = list.places.iter().filter_map(is_taken).collect();
-        drop(list);
+        let mut state = self.lock();
+        state.list.close();
+        let working: Vec<Arc<Entry>> =
+            state.list.entries().filter(|entry| entry.work.is_some()).cloned().collect();
+        drop(state);
         for entry in working {
             let (scheduler, held) = (self.clone(), entry.clone());
             let ended = move || events::run(Box::new(move || scheduler.finish(&held)));
@@ -642,35 +536,21 @@ impl Scheduler {
     /// Lets go of work that has ended, of a closed device.
     fn finish(&self, entry: &Arc<Entry>) {
         // The device looks at it soon: its last packet has kicked, or whoever failed it.
-        while self.state_of(entry) && self.control.failure().is_none() {
+        while self.lock().list.has(entry.number) && self.control.failure().is_none() {
             std::thread::sleep(std::time::Duration::from_micros(100));
         }
         self.trim();
         self.end_if_idle();
     }
 
-    /// Whether the device still has an entry.
-    fn state_of(&self, entry: &Arc<Entry>) -> bool {
-        let list = self.lock();
-        let index = entry.number.wrapping_sub(list.head);
-        let place = usize::try_from(index).ok().and_then(|index| list.places.get(index));
-        matches!(place, Some(Place::Taken(known)) if Arc::ptr_eq(known, entry))
-            && self.state(entry.number).load(Ordering::Acquire) != layout::FREE
-    }
-
     /// Stops the kernel of a closed device that has no more work.
     fn end_if_idle(&self) {
-        let is_work = |place: &Place| match place {
-            Place::Taken(entry) => entry.work.is_some(),
-            Place::Reserved => true,
-            Place::Gone => false,
-        };
-        let mut list = self.lock();
-        if list.places.iter().any(is_work) {
+        let mut state = self.lock();
+        if state.list.is_reserved() || state.list.entries().any(|entry| entry.work.is_some()) {
             return;
         }
-        let promises = std::mem::take(&mut list.places);
-        drop(list);
+        let promises = state.list.clear();
+        drop(state);
         self.calls.inactivate(self.control.raw());
         // The kernel, which is gone, may have read them until now.
         drop(promises);
@@ -679,15 +559,9 @@ impl Scheduler {
 
 impl Dependant for Scheduler {
     fn queue_failed(self: Arc<Self>, error: &Error) {
-        let list = self.lock();
-        let taken = |place: &Place| match place {
-            Place::Taken(entry) => Some(entry.clone()),
-            _ => None,
-        };
-        let entries: Vec<Arc<Entry>> = list.places.iter().filter_map(taken).collect();
-        drop(list);
+        let entries: Vec<Arc<Entry>> = self.lock().list.entries().cloned().collect();
         for entry in entries {
-            if self.state(entry.number).load(Ordering::Acquire) == layout::ISSUING {
+            if self.lock().list.is_issuing(entry.number) {
                 // Perhaps with slots that nobody writes any more.
                 entry.core.fail(error.clone());
             }

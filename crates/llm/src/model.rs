@@ -66,11 +66,14 @@ pub trait Model: Send + Sync + fmt::Debug {
 pub fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Box<dyn Model>> {
     let unable = |problem: String| Error::Unable { model: config.known_as(), problem };
     let config = &config.share(weights.backend().shard()).map_err(unable)?;
-    Ok(match config.architecture.family {
+    let model: Box<dyn Model> = match config.architecture.family {
         Family::Llama => Box::new(llama::Llama::load(config, weights)?),
         Family::Gemma => Box::new(gemma::Gemma::load(config, weights)?),
         Family::GptOss => Box::new(gpt_oss::load(config, weights)?),
         Family::Qwen35 => Box::new(qwen35::Qwen35::load(config, weights)?),
         Family::Bert => return Err(unable("is an encoder, which generates no text".into())),
-    })
+    };
+    // Kernels may read weights early that are there for sure.
+    weights.backend().synchronize()?;
+    Ok(model)
 }

@@ -92,8 +92,9 @@ fn what_a_submission_uses_stays_if_its_queue_stops_while_it_waits_for_room() {
         let (hold, gate) = hold(&setup);
         setup.queue.execute(&hold, &[], &[], &[]).unwrap();
         setup.queue.execute(&fault(&setup), &[], &[], &[]).unwrap();
-        let queue = setup.queue.clone();
-        let submission = std::thread::spawn(move || queue.execute(&long, &[], &[], &[]));
+        let (queue, done) = (setup.queue.clone(), Semaphore::new(0));
+        let signal = done.clone();
+        let submission = std::thread::spawn(move || queue.execute(&long, &[], &[], &[(&signal, 1)]));
         // A submission that waits for room has the queue.
         loop {
             let (device, (sender, trimmed)) = (setup.device.clone(), channel());
@@ -107,7 +108,8 @@ fn what_a_submission_uses_stays_if_its_queue_stops_while_it_waits_for_room() {
         }
         assert!(!submission.is_finished());
         gate.write(0, &1i32.to_le_bytes()).unwrap();
-        let error = submission.join().unwrap().unwrap_err();
+        assert_eq!(submission.join().unwrap(), Ok(()));
+        let error = done.wait(1, LONG).unwrap_err();
         assert!(matches!(error, Error::QueueLost { .. }), "{error}");
         setup.device.trim();
         assert_eq!(dropped.load(Ordering::SeqCst), 0, "written packets name the memory");

@@ -215,3 +215,40 @@ fn memory_that_cannot_be_imported_is_refused_and_let_go_of() {
         assert_eq!(freed.load(Ordering::SeqCst), 8);
     }
 }
+
+/// Panics when it is dropped.
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn an_owner_that_panics_ends_no_thread() {
+    let memory = Box::leak(Box::new([0u8; 64]));
+    for setup in setups() {
+        let line = Semaphore::new(0);
+        for is_submitted in [false, true] {
+            // SAFETY: the memory lives for ever, and only files use it.
+            let buffer = unsafe { setup.device.import_host(memory.as_mut_ptr(), 64, Panics) }.unwrap();
+            let file = File::new(tempfile::tempfile().unwrap(), "a file of the test");
+            let (queue, go, before) = (&setup.queue, Semaphore::new(0), u64::from(is_submitted) * 2);
+            queue.write((&buffer).into(), file.range(0, 64), &[(&go, 1)], &[(&line, before + 1)]).unwrap();
+            // It is dropped on the thread of files, or on the one for events.
+            match is_submitted {
+                false => drop(buffer),
+                true => queue.deallocate(buffer, &[(&line, before + 1)], &[]).unwrap(),
+            }
+            go.signal(1).unwrap();
+            queue.barrier(&[(&line, before + 1)], &[(&line, before + 2)]).unwrap();
+            line.wait(before + 2, LONG).unwrap();
+        }
+        // The threads go on.
+        let file = File::new(tempfile::tempfile().unwrap(), "a file of the test");
+        let buffer = setup.buffer(&[0; 8]);
+        setup.queue.write((&buffer).into(), file.range(0, 8), &[], &[(&line, 5)]).unwrap();
+        assert_eq!(Semaphore::wait_any(&[(&line, 5)], LONG), Ok(0));
+    }
+}

@@ -17,3 +17,4 @@ mod scheduling;
 mod semaphores;
 mod spans;
 mod stress;
+mod travel;

@@ -262,9 +262,10 @@ fn a_fault_reaches_what_the_device_has_issued_and_what_it_has_not() {
             }
             assert_eq!(setup.read(&value), 1u64.to_le_bytes());
             // The scheduler goes on, and so do the other queues.
-            let (go, done) = (Semaphore::new(0), Semaphore::new(0));
+            let [go, done, lost] = std::array::from_fn(|_| Semaphore::new(0));
             queues[1].execute(&one, &bound, &[(&go, 1)], &[(&done, 1)]).unwrap();
-            assert_eq!(queues[0].execute(&one, &bound, &[(&go, 1)], &[(&done, 2)]), Err(error));
+            assert_eq!(queues[0].execute(&one, &bound, &[(&go, 1)], &[(&lost, 2)]), Err(error.clone()));
+            assert_eq!(lost.value(), Err(error));
             go.signal(1).unwrap();
             done.wait(1, LONG).unwrap();
             assert_eq!(setup.read(&value), 4u64.to_le_bytes());

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hal::{Affinity, Error, Options, Semaphore};
+use hal::{Affinity, Driver, Error, Options, Semaphore};
 
-use crate::common::{LONG, setups, setups_of_both};
+use crate::common::{LONG, drivers, library, setups, setups_of_both, setups_with};
+use crate::failures::hold;
 
 #[test]
 fn work_waits_for_what_nobody_has_promised_yet() {
@@ -115,4 +116,49 @@ fn values_go_forward_on_the_device_too() {
         assert_eq!(line.wait(6, LONG), Err(Error::Backwards { value: 5, asked: 5 }));
         assert_eq!(line.wait(5, LONG), Ok(()));
     }
+}
+
+/// A queue's packets name no signals of another HSA implementation.
+#[test]
+fn work_of_another_hsa_implementation_is_waited_for_on_the_host() {
+    // SAFETY: both are never dropped, and a table has functions and texts.
+    let copy = Box::leak(Box::new(unsafe { std::ptr::read(vgpu::hsa::table()) }));
+    let (_, uri) = drivers().remove(0);
+    for scheduler in [0, 64] {
+        let mut options = Options::default().with_library(library());
+        options.scheduler = scheduler;
+        let device = Driver::over(copy).unwrap().open(&uri.parse().unwrap(), options).unwrap();
+        let queue = device.queue(Affinity(1)).unwrap();
+        let setup = setups_with(&Options::default()).remove(0);
+        let (hold, gate) = hold(&setup);
+        let [done, behind, beside, last] = std::array::from_fn(|_| Semaphore::new(0));
+        queue.barrier(&[(&done, 2)], &[(&last, 1)]).unwrap();
+        setup.queue.execute(&hold, &[], &[], &[(&done, 2)]).unwrap();
+        queue.barrier(&[(&done, 1)], &[(&behind, 1)]).unwrap();
+        // No packet of the queue waits.
+        queue.barrier(&[], &[(&beside, 1)]).unwrap();
+        beside.wait(1, LONG).unwrap();
+        assert_eq!((behind.value(), last.value()), (Ok(0), Ok(0)));
+        gate.write(0, &1i32.to_le_bytes()).unwrap();
+        Semaphore::wait_all(&[(&behind, 1), (&last, 1)], LONG).unwrap();
+        // And the reverse.
+        setup.queue.barrier(&[(&last, 1), (&behind, 2)], &[(&done, 3)]).unwrap();
+        queue.barrier(&[], &[(&behind, 2)]).unwrap();
+        done.wait(3, LONG).unwrap();
+    }
+}
+
+/// Waiting for a short time again and again leaves nothing behind, and a wait for any ends with its
+/// semaphore.
+#[test]
+fn waits_that_end_early_are_forgotten() {
+    let setup = setups().remove(0);
+    let (never, one) = (Semaphore::new(0), Semaphore::new(0));
+    for round in 1..500 {
+        let limit = Some(Duration::from_micros(1));
+        assert!(matches!(Semaphore::wait_any(&[(&never, 1)], limit), Err(Error::TimedOut(_))));
+        setup.queue.barrier(&[], &[(&one, round)]).unwrap();
+        assert_eq!(Semaphore::wait_any(&[(&never, 1), (&one, round)], LONG), Ok(1));
+    }
+    assert!(format!("{never:?}").matches("Reached").count() < 3, "{never:?}");
 }

@@ -111,9 +111,15 @@ impl<'a> Submission<'a> {
     }
 
     /// Has a signal decremented when everything has ended and its writes are there for all: by the last
-    /// packet, if that is a kernel that waits for all before it, else by one more.
+    /// packet, if that is a kernel that waits for all before it, or one that waits for others and nothing is
+    /// behind it, else by one more.
     pub fn complete(&mut self, done: hsa_signal_t) {
         let is_behind = !self.behind.is_empty();
+        if let Some(last) = self.before.last_mut().filter(|_| !is_behind && self.packets.is_empty()) {
+            // It waits for all before it, too.
+            complete_with(last, done);
+            return;
+        }
         let is_last = |packet: &&mut Packet| !is_behind && is_dispatch(packet) && is_ordered(packet);
         match self.last_mut().filter(is_last) {
             Some(last) => complete_with(last, done),

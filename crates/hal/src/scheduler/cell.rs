@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::{Entry, Kicks, Scheduler};
+use super::{Entry, Kicks, Scheduler, list};
 use crate::core::{Point, PointState};
 use crate::error::{Error, Result};
 use crate::memory::pool::Piece;
@@ -55,13 +55,7 @@ impl Cell {
 
     /// The host knows a value. Only the holder of the semaphore's lock calls this.
     fn raise(&self, value: u64) {
-        if self.word(0).load(Ordering::Relaxed) < value {
-            self.word(0).store(value, Ordering::Release);
-            // If the device knows it, there is nothing to look at.
-            if self.word(1).load(Ordering::Acquire) < value {
-                self.kicks.kick();
-            }
-        }
+        list::raise(self.word(0), self.word(1), value, || self.kicks.kick());
     }
 
     /// Work that the host has issued will signal a value. Returns false if the list is full.

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use hsa_sys::hsa_signal_t;
 
+use super::Scheduler;
 use super::cell::Cell;
-use super::{Dependant, Scheduler};
 use crate::core::{Core, Kept, PointState};
+use crate::dependants::Dependant;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::memory::pool::Piece;
-use crate::semaphore::{Semaphore, Shared};
+use crate::semaphore::{Awaited, Semaphore, Shared};
 
 /// Work that the device issues, or a promise of work that the host has issued.
 pub(crate) struct Entry {
@@ -32,7 +33,7 @@ pub(super) struct Work {
     /// Its last packet decrements it from 1 to 0.
     pub(super) end: hsa_signal_t,
     /// Semaphores that it waits for.
-    pub(super) _waits: Vec<Semaphore>,
+    pub(super) _waits: Vec<Awaited>,
     pub(super) signals: Vec<(Semaphore, u64)>,
     /// What its packets use.
     pub(super) kept: Mutex<Option<Kept>>,
@@ -112,7 +113,7 @@ impl Entry {
     /// Takes over into its semaphores what it has done.
     pub(super) fn settle(&self) {
         for (semaphore, _) in self.work.iter().flat_map(|work| &work.signals) {
-            semaphore.poll();
+            semaphore.shared().poll();
         }
     }
 }

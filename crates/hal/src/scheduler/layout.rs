@@ -1,11 +1,12 @@
 //! The list as the kernel `hal_schedule` has it, in `crates/hal-library/device/schedule.cuh`.
 
 use std::mem::offset_of;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use hsa::raw::Packet;
 use hsa_sys::*;
 
+use super::list::Words;
 use crate::error::{Error, Result};
 
 /// A ring of packets.
@@ -136,5 +137,65 @@ impl Ring {
             read_index: base + offset_of!(amd_queue_v2_t, read_dispatch_id) as u64,
             doorbell: address,
         })
+    }
+}
+
+/// Where a list is: its [`Control`], its slots, and the rings of queues.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListMemory {
+    address: u64,
+    capacity: u64,
+}
+
+impl ListMemory {
+    /// # Safety
+    /// The memory has room for all, exists as long as this is used, and the words of a list in it are only
+    /// accessed atomically.
+    pub(super) unsafe fn new(address: u64, capacity: u64) -> Self {
+        Self { address, capacity }
+    }
+
+    /// Where slots begin, from the beginning.
+    pub(super) fn slots() -> u64 {
+        (size_of::<Control>() as u64).next_multiple_of(64)
+    }
+
+    fn slot(&self, slot: u64) -> u64 {
+        self.address + Self::slots() + slot * size_of::<Slot>() as u64
+    }
+
+    /// What the slot of an entry has besides its state.
+    pub(super) fn content(&self, number: u64) -> *mut Content {
+        let address = self.slot(number % self.capacity) as usize + offset_of!(Slot, content);
+        std::ptr::with_exposed_provenance_mut(address)
+    }
+
+    /// Where rings begin.
+    pub(super) fn rings(&self) -> u64 {
+        self.slot(self.capacity)
+    }
+
+    fn number(&self, offset: usize) -> &AtomicU64 {
+        let word = std::ptr::with_exposed_provenance_mut(self.address as usize + offset);
+        // SAFETY: the offset is that of a field of 8 bytes, every access to which is atomic.
+        unsafe { AtomicU64::from_ptr(word) }
+    }
+}
+
+impl Words for ListMemory {
+    type State = AtomicU32;
+    type Number = AtomicU64;
+
+    fn state(&self, slot: u64) -> &AtomicU32 {
+        // SAFETY: a slot begins with its state, every access to which is atomic.
+        unsafe { AtomicU32::from_ptr(std::ptr::with_exposed_provenance_mut(self.slot(slot) as usize)) }
+    }
+
+    fn head(&self) -> &AtomicU64 {
+        self.number(offset_of!(Control, head))
+    }
+
+    fn tail(&self) -> &AtomicU64 {
+        self.number(offset_of!(Control, tail))
     }
 }

@@ -6,6 +6,9 @@ use hsa_sys::*;
 
 use super::Packet;
 
+/// Slots that are fetched ahead of the one that is written.
+const AHEAD: u64 = 24;
+
 /// The ring of a queue with one writer at a time.
 #[derive(Debug)]
 pub struct PacketRing {
@@ -105,6 +108,7 @@ impl PacketRing {
     #[inline]
     pub unsafe fn fill(&mut self, first: u64, packets: &[Packet]) {
         for (index, packet) in (first..).zip(packets) {
+            self.fetch(index + AHEAD);
             // SAFETY: the slot is inside the ring of `capacity` packets and belongs to this writer until its
             // header is valid. The header is written last, with release order, because the packet processor
             // reads it first.
@@ -115,6 +119,21 @@ impl PacketRing {
             }
         }
         self.written += packets.len() as u64;
+    }
+
+    /// Has the cache take a slot, which the packet processor had last, from it for writing.
+    #[inline]
+    fn fetch(&self, index: u64) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+
+            let slot = self.packets.wrapping_add((index & (self.capacity - 1)) as usize);
+            // SAFETY: a prefetch accesses nothing, and processors without this one ignore it.
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(slot.cast()) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = index;
     }
 
     /// Rings the doorbell: the slots before `end` are written.

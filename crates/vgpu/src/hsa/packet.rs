@@ -287,9 +287,26 @@ fn malformed(id: u64, what: &str) -> Failure {
     }
 }
 
+/// How often a processor looks at signals before it lets other threads run.
+const LOOKS: usize = 200;
+/// How long it then looks before it sleeps: waking a thread takes about as long, and most waits are for
+/// another queue's next packet.
+const AWAKE: Duration = Duration::from_micros(50);
+
 fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
     if !ready() {
-        wait_any(None, || queue.is_stopped() || ready());
+        let is_over = || queue.is_stopped() || ready();
+        let look = |_| {
+            std::hint::spin_loop();
+            is_over()
+        };
+        if !(0..LOOKS).any(look) {
+            let end = Instant::now() + AWAKE;
+            while !is_over() && Instant::now() < end {
+                std::thread::yield_now();
+            }
+            wait_any(None, is_over);
+        }
         if !ready() {
             return Processed::Stopped;
         }
