@@ -14,10 +14,30 @@ use toml_edit::{DocumentMut, Item};
 
 use crate::{registry, tools};
 
+/// Whether programs contain the virtual GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VirtualGpu {
+    With,
+    Without,
+}
+
+impl VirtualGpu {
+    /// Cargo's resolver of features. The first one gives programs and build scripts the same features, so
+    /// that the virtual GPU is compiled once for both. It also takes features of other platforms, and so the
+    /// virtual GPU even where `ferrocm_no_virtual` leaves it out.
+    fn resolver(self) -> &'static str {
+        match self {
+            Self::With => "1",
+            Self::Without => "2",
+        }
+    }
+}
+
 /// The version of candle that the tests are for.
 pub(crate) const CANDLE_VERSION: &str = "0.11.1";
 
 /// A package from the registry with its own GPU tests.
+#[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
@@ -61,20 +81,49 @@ pub(crate) fn target() -> PathBuf {
     folder().join("target")
 }
 
-/// The features that enable CUDA.
-pub(crate) fn features() -> String {
-    let feature = |package: &Package| Some(format!("{}/{}", package.name, package.feature?));
-    PACKAGES.iter().filter_map(feature).collect::<Vec<_>>().join(",")
+/// The features of these packages that enable CUDA.
+fn features(packages: &[&Package]) -> String {
+    let feature = |package: &&Package| Some(format!("{}/{}", package.name, package.feature?));
+    packages.iter().filter_map(feature).collect::<Vec<_>>().join(",")
 }
 
-/// Makes a Cargo command build the workspace, always in the same place and with the same features.
-pub(crate) fn place(cargo: &mut Command, manifest: &Path) {
+/// Makes a Cargo command build these packages of the workspace, always in the same place and with CUDA.
+pub(crate) fn place(cargo: &mut Command, manifest: &Path, packages: &[&Package]) {
     cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(target());
-    cargo.arg("--features").arg(features());
+    // Cargo refuses features of packages that it does not build.
+    let features = features(packages);
+    if !features.is_empty() {
+        cargo.arg("--features").arg(features);
+    }
+}
+
+/// All packages.
+pub(crate) fn all() -> Vec<&'static Package> {
+    PACKAGES.iter().collect()
+}
+
+/// The integration tests of a package, by name, that open a CUDA device.
+pub(crate) fn tests_of_devices(package: &Path) -> Result<Vec<String>> {
+    let folder = package.join("tests");
+    let Ok(entries) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("read {}", folder.display()))?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".rs")) else {
+            continue;
+        };
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        // The macro is candle's own, for tests on each of its devices.
+        if text.contains("test_device!(") || text.contains("new_cuda(") {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Fetches the packages and writes the workspace; returns its manifest.
-pub(crate) fn workspace() -> Result<PathBuf> {
+pub(crate) fn workspace(virtual_gpu: VirtualGpu) -> Result<PathBuf> {
     let workspace = folder().join("workspace");
     for Package { name, version, .. } in PACKAGES {
         copy(&registry::fetch(name, version)?, &workspace.join(name))?;
@@ -83,7 +132,7 @@ pub(crate) fn workspace() -> Result<PathBuf> {
     copy(&example, &workspace.join("models"))?;
     let manifest = workspace.join("models/Cargo.toml");
     let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
-    let (member, root) = split(&text, tools::workspace())?;
+    let (member, root) = split(&text, tools::workspace(), virtual_gpu)?;
     write(&manifest, member.as_bytes())?;
     let manifest = workspace.join("Cargo.toml");
     write(&manifest, root.as_bytes())?;
@@ -95,18 +144,20 @@ pub(crate) fn workspace() -> Result<PathBuf> {
     Ok(manifest)
 }
 
-/// The nextest filter of the tests to run.
-pub(crate) fn filter() -> String {
-    let chosen = PACKAGES.iter().filter_map(|Package { name, tests, .. }| {
+/// The nextest filter of the tests of these packages to run. nextest refuses names of packages that it does
+/// not build.
+pub(crate) fn filter(packages: &[&Package]) -> String {
+    let chosen = packages.iter().filter_map(|Package { name, tests, .. }| {
         tests.map(|tests| format!("(not package({name}) | test({tests}))"))
     });
     let not_run = NOT_RUN.iter().map(|(name, _)| format!("not test(={name})"));
-    chosen.chain(not_run).collect::<Vec<_>>().join(" & ")
+    let all = chosen.chain(not_run).collect::<Vec<_>>().join(" & ");
+    if all.is_empty() { "all()".to_owned() } else { all }
 }
 
 /// Splits the manifest of `examples/candle` into a member's manifest and a workspace's with its profiles and
 /// patches.
-fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
+fn split(text: &str, workspace: &Path, virtual_gpu: VirtualGpu) -> Result<(String, String)> {
     let mut member: DocumentMut = text.parse().context("read the manifest of the example")?;
     let mut root = DocumentMut::new();
     member.remove("workspace");
@@ -120,15 +171,15 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
         }
     }
     root.insert("profile", member.remove("profile").context("the example has profiles")?);
-    // The virtual GPU is below cudarc, which cubecl's build script also depends on. It is compiled once for
-    // both if they have the same features, as with the first resolver, and the same debug information.
+    // cubecl's build script also depends on cudarc. What is below it is compiled once for both if both have
+    // the same debug information.
     let debug = root["profile"]["dev"]["debug"].clone();
     root["profile"]["dev"]["build-override"]["debug"] = debug;
     let mut members = toml_edit::Array::new();
     members.extend(PACKAGES.iter().map(|package| package.name).chain(["models"]));
     let mut table = toml_edit::Table::new();
     table.insert("members", toml_edit::value(members));
-    table.insert("resolver", toml_edit::value("1"));
+    table.insert("resolver", toml_edit::value(virtual_gpu.resolver()));
     root.insert("workspace", Item::Table(table));
     let root = patch::with(&root.to_string(), &["cudarc", "cudaforge"].into(), workspace)?;
     let mut root: DocumentMut = root.parse().context("read what has been written")?;
@@ -179,7 +230,7 @@ mod tests {
         {
             assert!(text.contains(&format!("\n{name} = {{ version = \"={version}\"")), "{name}");
         }
-        let (member, root) = split(&text, Path::new("/here")).unwrap();
+        let (member, root) = split(&text, Path::new("/here"), VirtualGpu::With).unwrap();
         assert!(
             !member.contains("[patch") && !member.contains("[workspace") && member.contains("candle-core")
         );
@@ -192,6 +243,38 @@ mod tests {
         let engine = &root["profile"]["dev"]["package"]["ferrocm-vgpu-exec"];
         assert_eq!(engine["opt-level"].as_integer(), Some(3));
         assert_eq!(root["workspace"]["members"].as_array().unwrap().len(), PACKAGES.len() + 1);
+        assert_eq!(root["workspace"]["resolver"].as_str(), Some("1"));
+        let (_, root) = split(&text, Path::new("/here"), VirtualGpu::Without).unwrap();
+        assert!(root.contains("resolver = \"2\""), "{root}");
+    }
+
+    #[test]
+    fn a_part_of_the_packages_is_asked_for_by_its_own_names_alone() {
+        let (candle, cubecl) = ([&PACKAGES[0], &PACKAGES[1]], [&PACKAGES[2]]);
+        let arguments = |packages: &[&Package]| {
+            let mut command = Command::new("cargo");
+            place(&mut command, Path::new("Cargo.toml"), packages);
+            run::describe(&command)
+        };
+        let (some, none) = (arguments(&candle), arguments(&cubecl));
+        assert!(some.ends_with("--features candle-core/cuda,candle-nn/cuda"), "{some}");
+        assert!(!none.contains("--features"), "{none}");
+        assert_eq!(filter(&candle), "all()");
+        assert_eq!(filter(&cubecl), "(not package(cubecl-cuda) | test(/^tests::f32_ty::/))");
+        assert_eq!(filter(&all()), filter(&cubecl));
+    }
+
+    #[test]
+    fn tests_of_devices_are_those_whose_source_opens_one() {
+        let folder = TempDir::new().unwrap();
+        assert_eq!(tests_of_devices(folder.path()).unwrap(), [""; 0]);
+        fs::create_dir(folder.path().join("tests")).unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join("tests").join(name), text).unwrap();
+        write("pool.rs", "test_device!(avg, avg_cpu, avg_gpu, avg_metal);");
+        write("cpu.rs", "let device = Device::Cpu;");
+        write("data.npz", "new_cuda(0)");
+        write("gpus.rs", "Device::new_cuda(0)?");
+        assert_eq!(tests_of_devices(folder.path()).unwrap(), ["gpus", "pool"]);
     }
 
     #[test]

@@ -28,11 +28,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Crates whose tests to include; may be repeated [default: all that have tests of a device]
-    #[arg(long = "crate", value_name = "NAME", value_delimiter = ',', value_parser = part)]
-    crates: Vec<&'static Part>,
+    #[arg(long = "crate", value_name = "NAME", value_delimiter = ',')]
+    crates: Vec<String>,
     /// Instead of this project's tests, those of candle and cubecl with their CUDA backends, without those
     /// that need models
-    #[arg(long, conflicts_with_all = ["crates", "with_virtual"])]
+    #[arg(long, conflicts_with = "with_virtual")]
     engines: bool,
     /// Leave out the program `ferrocm` with its benchmarks
     #[arg(long)]
@@ -95,6 +95,11 @@ const SOURCES: [Sources; 5] = [
 const PROFILE: &str = "package-tests";
 const NO_VIRTUAL: &str = "--cfg ferrocm_no_virtual";
 
+/// How the tests of engines travel. Those of a real GPU compute little on the CPU, and small programs that
+/// are built soon count more.
+const ENGINES_PROFILE: [&str; 3] =
+    ["profile.dev.debug=false", "profile.dev.strip=true", "profile.dev.package.\"*\".opt-level=0"];
+
 /// The archive's folder, and what it says of itself.
 const TOP: &str = "ferrocm-tests";
 const README: &str = "\
@@ -108,9 +113,25 @@ The exit code of run-tests is 0 if all tests passed, 1 if some failed, and 2 if 
 ";
 const NEXTEST_SETTINGS: &str = include_str!("../../crates/packaged-tests/nextest.toml");
 
-fn part(name: &str) -> Result<&'static Part, String> {
-    let known = || PARTS.iter().map(|part| part.folder).collect::<Vec<_>>().join(", ");
-    PARTS.iter().find(|part| part.folder == name).ok_or_else(|| format!("there are {}", known()))
+/// The rows of a table with these names, all if there are none.
+fn chosen<T>(table: &'static [T], name: fn(&T) -> &str, wanted: &[String]) -> Result<Vec<&'static T>> {
+    if wanted.is_empty() {
+        return Ok(table.iter().collect());
+    }
+    let find = |wanted: &String| {
+        let known = || table.iter().map(name).collect::<Vec<_>>().join(", ");
+        let found = table.iter().find(|row| name(row) == wanted);
+        found.with_context(|| format!("no tests of `{wanted}` can be packed; there are {}", known()))
+    };
+    wanted.iter().map(find).collect()
+}
+
+fn parts(wanted: &[String]) -> Result<Vec<&'static Part>> {
+    chosen(&PARTS, |part| part.folder, wanted)
+}
+
+fn engines_named(wanted: &[String]) -> Result<Vec<&'static engines::Package>> {
+    chosen(&engines::PACKAGES, |package| package.name, wanted)
 }
 
 /// The targets of an archive, by vendor.
@@ -155,7 +176,7 @@ impl Targets {
 pub(crate) fn try_out() -> Result<()> {
     let folder = tempfile::tempdir().context("a temporary folder")?;
     let out = folder.path().join("tests.tar.gz");
-    let crates = vec![part("hip").map_err(anyhow::Error::msg)?];
+    let crates = vec!["hip".to_owned()];
     package_tests(&Options { out: Some(out.clone()), crates, with_virtual: true, ..Options::default() })?;
     archive::unpack(&out, folder.path())?;
     let mut command = Command::new(folder.path().join(TOP).join("run-tests"));
@@ -186,17 +207,16 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
         true => Targets::of(&crate::test_devices::targets_of(&WAVE_SIZE_DEVICES))?,
         false => Targets::of(&options.target)?,
     };
-    let parts: Vec<&Part> = match &options.crates[..] {
-        [] if options.engines => Vec::new(),
-        [] => PARTS.iter().collect(),
-        chosen => chosen.to_vec(),
+    let (parts, engines) = match options.engines {
+        true => (Vec::new(), engines_named(&options.crates)?),
+        false => (parts(&options.crates)?, Vec::new()),
     };
     let out = options.out.clone().unwrap_or_else(|| tools::target_folder().join("ferrocm-tests.tar.gz"));
     let folder = tempfile::tempdir().context("a temporary folder")?;
     let folder = folder.path();
 
     let mut items = match options.engines {
-        true => programs_of_engines(&nextest, &targets, folder)?,
+        true => programs_of_engines(&nextest, &engines, &targets, folder)?,
         false => programs_of_tests(&nextest, &parts, &targets, options.with_virtual, folder)?,
     };
     if !options.no_bench && !options.with_virtual {
@@ -214,7 +234,7 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
     if parts.iter().any(|part| part.folder == "hip") {
         items.extend(sources_of_tests(&targets, &folder.join("kernels"))?);
     }
-    items.push(written(folder, "archive.json", &about(&targets, options)?)?);
+    items.push(written(folder, "archive.json", &about(&targets, &engines, options)?)?);
     items.push(written(folder, "README.txt", README)?);
     items.push(written(folder, "nextest.toml", NEXTEST_SETTINGS)?);
     items.push(item("cargo-nextest", nextest));
@@ -260,19 +280,28 @@ fn programs_of_tests(
 }
 
 /// Builds the tests of engines, with the files that they read.
-fn programs_of_engines(nextest: &Path, targets: &Targets, folder: &Path) -> Result<Vec<Item>> {
-    let manifest = engines::workspace()?;
-    println!("Building the tests of {} …", engines::PACKAGES.map(|package| package.name).join(", "));
+fn programs_of_engines(
+    nextest: &Path,
+    packages: &[&engines::Package],
+    targets: &Targets,
+    folder: &Path,
+) -> Result<Vec<Item>> {
+    let manifest = engines::workspace(engines::VirtualGpu::Without)?;
+    let workspace = manifest.parent().context("the workspace's folder")?;
+    let names: Vec<_> = packages.iter().map(|package| package.name).collect();
+    println!("Building the tests of {} …", names.join(", "));
     let mut command = Command::new(nextest);
-    command.args(["nextest", "list", "--list-type", "binaries-only", "--message-format", "json"]);
-    command.args(["--lib", "--tests"]);
-    for package in engines::PACKAGES {
-        command.args(["--package", package.name]);
+    command.args(["nextest", "list", "--list-type", "binaries-only", "--message-format", "json", "--lib"]);
+    for name in &names {
+        command.args(["--package", name]);
+        for test in engines::tests_of_devices(&workspace.join(name))? {
+            command.args(["--test", &test]);
+        }
     }
-    for setting in ["profile.dev.debug=false", "profile.dev.strip=true"] {
+    for setting in ENGINES_PROFILE {
         command.args(["--config", setting]);
     }
-    engines::place(&mut command, &manifest);
+    engines::place(&mut command, &manifest, packages);
     settle(&mut command, targets, false);
     if tools::variable(engines::CUDA_VARIABLE).is_none() {
         command.env(engines::CUDA_VARIABLE, engines::target());
@@ -284,18 +313,23 @@ fn programs_of_engines(nextest: &Path, targets: &Targets, folder: &Path) -> Resu
     command.args(["metadata", "--format-version", "1", "--locked", "--manifest-path"]).arg(&manifest);
     items.push(written(folder, "programs/binaries.json", &list.to_string())?);
     items.push(written(folder, "programs/cargo.json", &output(&mut command)?)?);
-    let workspace = manifest.parent().context("the workspace's folder")?;
     items.push(item("workspace/Cargo.toml", manifest.clone()));
-    for package in engines::PACKAGES {
-        let name = format!("{}/Cargo.toml", package.name);
-        items.push(item(&format!("workspace/{name}"), workspace.join(&name)));
-        let tests = workspace.join(package.name).join("tests");
-        if tests.is_dir() {
-            let read = below(&format!("workspace/{}/tests", package.name), &tests)?;
-            items.extend(read.into_iter().filter(|file| !file.name.ends_with(".rs")));
-        }
+    for name in &names {
+        items.extend(read_by_tests(name, &workspace.join(name))?);
     }
     Ok(items)
+}
+
+/// What the tests of a package read in its folder, where they run: settings, such as cubecl's, and their
+/// data.
+fn read_by_tests(name: &str, package: &Path) -> Result<Vec<Item>> {
+    let is_read = |file: &Item| {
+        let path = file.name.strip_prefix(name).unwrap_or_default();
+        let is_data = path.starts_with("/tests/") && !path.ends_with(".rs");
+        is_data || path.rfind('/') == Some(0) && path.ends_with(".toml")
+    };
+    let files = below(name, package)?.into_iter().filter(is_read);
+    Ok(files.map(|file| Item { name: format!("workspace/{}", file.name), ..file }).collect())
 }
 
 /// Builds a program without the virtual GPU.
@@ -327,7 +361,7 @@ fn sources_of_tests(targets: &Targets, out: &Path) -> Result<Vec<Item>> {
 }
 
 /// What an archive says of itself, for `run-tests`.
-fn about(targets: &Targets, options: &Options) -> Result<String> {
+fn about(targets: &Targets, engines: &[&engines::Package], options: &Options) -> Result<String> {
     let rows = EXCEPTIONS.iter().map(
         |row| json!({ "package": row.package, "test": row.test, "at": row.at.name(), "reason": row.reason }),
     );
@@ -336,7 +370,7 @@ fn about(targets: &Targets, options: &Options) -> Result<String> {
         "commit": commit()?,
         "targets": targets.all(),
         "has_virtual": options.with_virtual,
-        "filter": options.engines.then(engines::filter),
+        "filter": options.engines.then(|| engines::filter(engines)),
         "rustc": run::capture(Command::new("rustc").arg("--version"))?.trim(),
     });
     Ok(format!("{about:#}\n"))
@@ -527,10 +561,24 @@ mod tests {
             let Ok(tests) = fs::read_dir(folder.join("tests")) else { continue };
             let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
             let has = tests.flatten().any(|test| test.file_name().to_str().unwrap().starts_with("device"));
-            let is_known = part(&name).is_ok() || OTHERS.contains(&name.as_str());
+            let is_known = parts(&names(&[&name])).is_ok() || OTHERS.contains(&name.as_str());
             assert!(!has || is_known, "{name} has device tests");
         }
-        assert!(part("vgpu").unwrap_err().contains("hip, kernels, rocblas"));
+    }
+
+    #[test]
+    fn crates_and_engines_are_chosen_by_name() {
+        assert_eq!(parts(&[]).unwrap().len(), PARTS.len());
+        assert_eq!(parts(&names(&["kernels"])).unwrap(), [&PARTS[1]]);
+        let error = parts(&names(&["hip", "vgpu"])).unwrap_err().to_string();
+        assert!(
+            error.starts_with("no tests of `vgpu` can be packed; there are hip, kernels, rocblas"),
+            "{error}"
+        );
+        let chosen = engines_named(&names(&["cubecl-cuda"])).unwrap();
+        assert_eq!(chosen.iter().map(|package| package.name).collect::<Vec<_>>(), ["cubecl-cuda"]);
+        let error = engines_named(&names(&["hip"])).unwrap_err().to_string();
+        assert!(error.ends_with("there are candle-core, candle-nn, cubecl-cuda"), "{error}");
     }
 
     #[test]
@@ -542,7 +590,7 @@ mod tests {
 
     #[test]
     fn all_tests_are_built_at_once_without_the_virtual_gpu() {
-        let parts: Vec<&Part> = PARTS.iter().collect();
+        let parts = parts(&[]).unwrap();
         let line = tests_arguments(&parts, false).join(" ");
         assert!(line.contains("--no-default-features") && line.contains("--test nvidia"), "{line}");
         let features = "cudarc/default,ferrocm-backend/rccl,ferrocm-hip/rtc,ferrocm-rccl/on-hip";
@@ -551,6 +599,19 @@ mod tests {
         assert!(!line.contains("/virtual"), "{line}");
         let line = tests_arguments(&parts[..1], true).join(" ");
         assert!(line.ends_with("json --workspace --features ferrocm/measure,ferrocm/models"), "{line}");
+    }
+
+    #[test]
+    fn tests_find_settings_and_data_of_their_package() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["Cargo.toml", "a.toml", "README.md", "src/b.toml", "tests/c.npz", "tests/d.rs"] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let items = read_by_tests("p", folder.path()).unwrap();
+        let names: Vec<_> = items.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!(names, ["workspace/p/Cargo.toml", "workspace/p/a.toml", "workspace/p/tests/c.npz"],);
     }
 
     #[test]

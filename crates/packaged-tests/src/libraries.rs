@@ -1,7 +1,7 @@
 //! NVIDIA's libraries that tests need besides the driver. The tests' own crates find them
 //! (`docs/use/loading.md`); this says which, and where.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A library, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,23 @@ pub(crate) fn find(is_nvidia: bool) -> Vec<Library> {
     ]
     .map(|(what, found)| Library { what, place: place(found) })
     .into()
+}
+
+/// The variable by which programs that compile at run time find CUDA's headers, such as cubecl's tests, which
+/// end without it.
+pub(crate) const TOOLKIT_VARIABLE: &str = "CUDA_PATH";
+
+/// The toolkit with CUDA's headers that belongs to NVRTC, on a machine whose GPU is NVIDIA's.
+pub(crate) fn toolkit(is_nvidia: bool) -> Option<PathBuf> {
+    let nvrtc = is_nvidia.then(|| cuda_sys::nvrtc::Table::load().ok()?.path()?.canonicalize().ok());
+    toolkit_of(&nvrtc??)
+}
+
+fn toolkit_of(nvrtc: &Path) -> Option<PathBuf> {
+    let root = nvrtc.parent()?.parent()?;
+    // NVIDIA's Python packages for CUDA 12 have a folder each.
+    let places = [root.to_owned(), root.with_file_name("cuda_runtime")];
+    places.into_iter().find(|place| place.join("include/cuda_fp16.h").is_file())
 }
 
 /// A table's file, or why there is none, in one line.
@@ -52,6 +69,24 @@ mod tests {
     #[test]
     fn other_gpus_need_none_of_them() {
         assert_eq!(find(false), []);
+    }
+
+    #[test]
+    fn the_toolkit_of_a_compiler_is_the_one_with_the_headers() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |place: &str| {
+            let path = folder.path().join(place);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            path
+        };
+        let (new, old) = (make("cu13/lib/libnvrtc.so.13"), make("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"));
+        assert_eq!(toolkit_of(&new), None);
+        make("cu13/include/cuda_fp16.h");
+        make("nvidia/cuda_runtime/include/cuda_fp16.h");
+        assert_eq!(toolkit_of(&new), Some(folder.path().join("cu13")));
+        assert_eq!(toolkit_of(&old), Some(folder.path().join("nvidia/cuda_runtime")));
+        assert_eq!(toolkit(false), None);
     }
 
     #[test]

