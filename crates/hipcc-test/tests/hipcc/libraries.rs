@@ -85,6 +85,28 @@ fn products_with_bias_and_activation_are_right() {
 }
 
 #[test]
+fn random_numbers_are_known_ones_and_have_their_distributions() {
+    let folder = folder_with(&[program!("random.cu")]);
+    passes(folder.path(), "-arch=gfx1100 -std=c++17 random.cu -lcurand", DEVICES[0]);
+}
+
+#[test]
+fn without_hipfft_no_plan_is_made() {
+    let source = "#include <cufft.h>\n#include <cstdio>\nint main() {\n  cufftHandle plan;\n\
+                  if (cufftPlan1d(&plan, 8, CUFFT_C2C, 1) == CUFFT_SETUP_FAILED) std::puts(\"PASSED\");\n}\n";
+    let folder = folder_with(&[("none.cu", source)]);
+    // A machine with hipFFT makes the plan or lacks a device for it.
+    if std::process::Command::new("ldconfig")
+        .arg("-p")
+        .output()
+        .is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libhipfft.so.0"))
+    {
+        return;
+    }
+    passes(folder.path(), "-arch=gfx1100 none.cu -lcufft", DEVICES[0]);
+}
+
+#[test]
 fn ranks_add_their_numbers() {
     let folder = folder_with(&[program!("ranks.cu")]);
     passes(folder.path(), "-arch=gfx1100 ranks.cu -lnccl", "vgpu:gfx1100?cus=1&memory=64MiB&count=2");

@@ -43,7 +43,7 @@ struct Jumps {
     names: Option<&'static str>,
 }
 
-const LIBRARIES: [Library; 4] = [
+const LIBRARIES: [Library; 6] = [
     Library {
         name: "cudart",
         soname: None,
@@ -52,6 +52,19 @@ const LIBRARIES: [Library; 4] = [
     },
     Library { name: "cublas", soname: Some("libcublas.so.12"), code: Code::C("cublas.c") },
     Library { name: "cublasLt", soname: Some("libcublasLt.so.12"), code: Code::C("cublaslt.c") },
+    Library { name: "curand", soname: Some("libcurand.so.10"), code: Code::C("curand.c") },
+    Library {
+        name: "cufft",
+        soname: Some("libcufft.so.11"),
+        // CUFFT_SETUP_FAILED.
+        code: Code::Jumps(Jumps {
+            soname: "libhipfft.so.0",
+            variable: None,
+            folder: "",
+            missing: 7,
+            names: Some(include_str!("libraries/cufft.txt")),
+        }),
+    },
     Library {
         name: "nccl",
         soname: Some("libnccl.so.2"),
@@ -66,19 +79,22 @@ const LIBRARIES: [Library; 4] = [
     },
 ];
 /// The C files, and what they include besides headers for programs.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("cublas.c", include_str!("libraries/cublas.c")),
     ("cublas_calls.h", include_str!("libraries/cublas_calls.h")),
     ("cublas_sized.h", include_str!("libraries/cublas_sized.h")),
     ("cublas_wrappers.h", include_str!("libraries/cublas_wrappers.h")),
     ("cublaslt.c", include_str!("libraries/cublaslt.c")),
+    ("curand.c", include_str!("libraries/curand.c")),
     ("find.c", include_str!("libraries/find.c")),
     ("rocblas.h", include_str!("libraries/rocblas.h")),
     ("shim_types.h", include_str!("libraries/shim_types.h")),
 ];
 /// The headers for programs.
-pub(super) const HEADERS: [(&str, &str); 9] = [
+pub(super) const HEADERS: [(&str, &str); 11] = [
     ("cublas_api.h", include_str!("libraries/include/cublas_api.h")),
+    ("cufft.h", include_str!("libraries/include/cufft.h")),
+    ("cufftXt.h", include_str!("libraries/include/cufftXt.h")),
     ("cublas_v2.h", include_str!("libraries/include/cublas_v2.h")),
     ("cublasLt.h", include_str!("libraries/include/cublasLt.h")),
     ("ferrocm_cublas.h", include_str!("libraries/include/ferrocm_cublas.h")),
@@ -88,6 +104,8 @@ pub(super) const HEADERS: [(&str, &str); 9] = [
     ("ferrocm_nccl_structures.h", include_str!("libraries/include/ferrocm_nccl_structures.h")),
     ("nccl.h", include_str!("libraries/include/nccl.h")),
 ];
+/// The headers of CUDA's folder that C files include, too.
+const SHARED_HEADERS: [&str; 3] = ["curand.h", "ferrocm_mrg.h", "ferrocm_xorwow.h"];
 const JUMPS: &str = include_str!("libraries/jumps.c");
 
 /// What the libraries are made from, except the HIP library.
@@ -105,22 +123,33 @@ pub(super) fn is_shared(name: &OsStr) -> bool {
     LIBRARIES.iter().any(|library| library.soname.is_some() && name == library.name)
 }
 
-/// Makes all libraries in a folder, for programs that use this HIP library.
-pub(super) fn make(toolchain: &Toolchain, hip: &Path, folder: &Path) -> Result<(), String> {
+/// Makes all libraries in a folder, for programs that use this HIP library. `headers` has CUDA's headers.
+pub(super) fn make(toolchain: &Toolchain, hip: &Path, headers: &Path, folder: &Path) -> Result<(), String> {
     let work = tempfile::tempdir().map_err(|error| error.to_string())?;
     let write = |path: PathBuf, bytes: &[u8]| {
         fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
     };
-    let rocblas = places(hip, "rocblas", "librocblas.so.5");
+    let lists = |text: &str| {
+        text.replace("@HIP@", HIP_LIBRARY)
+            .replace("@HIP_PLACES@", &places(hip, "", HIP_LIBRARY))
+            .replace("@ROCBLAS_PLACES@", &places(hip, "rocblas", "librocblas.so.5"))
+    };
     for (name, text) in SOURCES.iter().chain(&HEADERS) {
-        write(work.path().join(name), text.replace("@ROCBLAS_PLACES@", &rocblas).as_bytes())?;
+        write(work.path().join(name), lists(text).as_bytes())?;
     }
+    for name in SHARED_HEADERS {
+        let path = headers.join(name);
+        let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(work.path().join(name), &text)?;
+    }
+    // C files read no runtime.
+    write(work.path().join("cuda_runtime.h"), b"")?;
     for library in &LIBRARIES {
         let file = match &library.code {
             Code::C(file) => (*file).to_owned(),
             Code::Jumps(jumps) => {
                 let file = format!("{}.c", library.name);
-                write(work.path().join(&file), jumps.text(library, hip)?.as_bytes())?;
+                write(work.path().join(&file), lists(&jumps.text(library, hip)?).as_bytes())?;
                 file
             }
         };
@@ -182,8 +211,9 @@ impl Jumps {
             .replace("@PREFIX@", library.name)
             .replace("@SONAME@", self.soname)
             .replace("@VARIABLE@", &variable)
-            // The HIP library is first.
+            // The HIP library is first, and works on no other.
             .replace("@ORDER@", if self.names.is_some() { "102" } else { "101" })
+            .replace("@HIP_PLACES@", if self.names.is_some() { "@HIP_PLACES@" } else { "" })
             .replace("@PLACES@", &places(hip, self.folder, self.soname));
         Ok(format!("{text}{}", self.stubs(library, &names)))
     }
@@ -193,8 +223,9 @@ impl Jumps {
         let prefix = format!("ferrocm_{}", library.name);
         let mut code = format!(
             "__asm__(\".text\\n\"\n\"{prefix}_missing: movl ${}, %eax\\n xorl %edx, %edx\\n ret\\n\"\n\
-             \"{prefix}_text: leaq {prefix}_names(%rip), %rax\\n ret\\n\"\n",
-            self.missing
+             \"{prefix}_text: leaq {prefix}_absent(%rip), %rax\\n ret\\n\"\n\
+             \"{prefix}_absent: .asciz \\\"there is no {}\\\"\\n\"\n",
+            self.missing, self.soname
         );
         // A function of a static library stays the program's own.
         let visibility = |name: &str| match library.soname {
@@ -239,4 +270,37 @@ fn functions(library: &Path) -> Result<Vec<String>, String> {
     names.sort_unstable();
     names.dedup();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use device_compiler::{cache::Cache, toolchain};
+
+    use super::*;
+
+    #[test]
+    fn every_library_is_made_and_has_its_functions() {
+        let Ok(toolchain) = toolchain::find() else {
+            test_skip::skip(test_skip::Lack::Tool, "there is no device compiler");
+            return;
+        };
+        let folder = tempfile::tempdir().expect("folder");
+        let headers = Cache::open(folder.path()).and_then(|cache| cache.cuda_headers()).expect("headers");
+        // Any file with dynamic symbols stands for the HIP library.
+        let hip = std::env::current_exe().expect("this program");
+        make(&toolchain, &hip, &headers, folder.path()).expect("libraries");
+        for (name, function) in [
+            ("libcublas.so", "cublasSgemm_v2"),
+            ("libcublasLt.so", "cublasLtMatmul"),
+            ("libcufft.so", "cufftPlan1d"),
+            ("libcurand.so", "curandGenerateUniform"),
+            ("libnccl.so", "ncclAllReduce"),
+        ] {
+            let found = functions(&folder.path().join(name)).expect("a shared library");
+            assert!(found.iter().any(|found| found == function), "{name}: {found:?}");
+        }
+        for library in &LIBRARIES {
+            assert!(folder.path().join(format!("lib{}_static.a", library.name)).is_file());
+        }
+    }
 }

@@ -39,7 +39,7 @@ pub(super) fn make(cache: &Path, parts: &Parts<'_>, headers: &Path) -> Result<Pa
     }
     let place = folder::place(&cache.join("cuda"), &items, &salt, |tree| match library {
         None => Ok(()),
-        Some(library) => libraries::make(toolchain, library, &tree.join(LIBRARIES))
+        Some(library) => libraries::make(toolchain, library, headers, &tree.join(LIBRARIES))
             .map_err(|reason| crate::hipcc::Error::Runtime { library: library.to_owned(), reason }),
     })?;
     Ok(place)
@@ -104,9 +104,11 @@ fn wrapper(header: &Path) -> String {
         true => format!(
             "#if !defined(__cplusplus)\n#include <hip/hip_runtime_api.h>\n#include \"{}\"\n#include \"{}\"\n\
              #if !defined(CUDA_VERSION)\n#define CUDA_VERSION 12080\n#endif\n\
-             #if !defined(CUDART_VERSION)\n#define CUDART_VERSION 12080\n#endif\n#else\n",
+             #if !defined(CUDART_VERSION)\n#define CUDART_VERSION 12080\n#endif\n#else\n#include \"{}\"\n",
             beside("ferrocm_runtime_names.h"),
-            beside("ferrocm_driver_table.h")
+            beside("ferrocm_driver_table.h"),
+            // Programs look for CUDA's guards.
+            beside("ferrocm_guards.h")
         ),
         false => "#if 1\n".to_owned(),
     };

@@ -1,6 +1,7 @@
 // rocBLAS for the code of cuBLAS and cuBLASLt: what both need. `places` are the library's.
 #pragma once
 static const char *const rocblas_places[] = {@ROCBLAS_PLACES@ ""};
+static const char *const hip_places[] = {@HIP_PLACES@ ""};
 static void *slots[SLOTS];
 #define ROC(name) (*(name##_t *)slots[name##_at])
 
@@ -21,6 +22,8 @@ static int need(void) {
     static int state;
     int now = 0;
     if (__atomic_compare_exchange_n(&state, &now, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        // rocBLAS works on the HIP library of the process.
+        (void)open_library("@HIP@", "FERROCM_HIP_LIBRARY", hip_places);
         void *library = open_library("librocblas.so.5", "FERROCM_ROCBLAS_LIBRARY", rocblas_places);
         if (!library) tell("cuBLAS cannot load librocblas.so.5, on which it works\n");
         for (int i = 0; i < SLOTS; i++) {
