@@ -96,7 +96,7 @@ fn without_hipfft_no_plan_is_made() {
                   if (cufftPlan1d(&plan, 8, CUFFT_C2C, 1) == CUFFT_SETUP_FAILED) std::puts(\"PASSED\");\n}\n";
     let folder = folder_with(&[("none.cu", source)]);
     // A machine with hipFFT makes the plan or lacks a device for it.
-    if std::process::Command::new("ldconfig")
+    if Command::new("ldconfig")
         .arg("-p")
         .output()
         .is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libhipfft.so.0"))

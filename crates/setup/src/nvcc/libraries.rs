@@ -91,7 +91,9 @@ const SOURCES: [(&str, &str); 9] = [
     ("shim_types.h", include_str!("libraries/shim_types.h")),
 ];
 /// The headers for programs.
-pub(super) const HEADERS: [(&str, &str); 11] = [
+pub(super) const HEADERS: [(&str, &str); 13] = [
+    ("cublas.h", include_str!("libraries/include/cublas.h")),
+    ("cublasXt.h", include_str!("libraries/include/cublasXt.h")),
     ("cublas_api.h", include_str!("libraries/include/cublas_api.h")),
     ("cufft.h", include_str!("libraries/include/cufft.h")),
     ("cufftXt.h", include_str!("libraries/include/cufftXt.h")),
@@ -172,8 +174,8 @@ pub(super) fn make(toolchain: &Toolchain, hip: &Path, headers: &Path, folder: &P
     Ok(())
 }
 
-/// Where a library may be, as the beginning of a list in C: in the layout of this project's libraries, and beside
-/// the HIP library.
+/// Where a library may be, as the beginning of a list in C: in the layout of this project's libraries, and
+/// beside the HIP library.
 fn places(hip: &Path, folder: &str, soname: &str) -> String {
     let beside = hip.parent().unwrap_or(Path::new("/"));
     let mut list = String::new();
