@@ -9,6 +9,9 @@
 //! | `FERROCM_HIP_LIBRARY` | the path of the HIP library, if the process has not loaded one |
 //! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
+//! It also exports `ferrocm_fused_gemm`, with which cuBLASLt's functions for programs of `ferrocm nvcc`
+//! compute products with a bias and an activation.
+//!
 //! A handle is the address of zeroed memory that this library does not use itself. C++ code compiled with
 //! AMD's internal headers, such as AMD's `rocblas-test`, reads and writes fields of handles there.
 //!
@@ -26,6 +29,7 @@
     reason = "generated: each function passes its arguments on, and its caller keeps the contract of the headers"
 )]
 mod exports;
+mod fused;
 mod handles;
 
 use std::sync::OnceLock;

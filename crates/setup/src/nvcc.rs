@@ -7,6 +7,7 @@
 
 mod archive;
 mod call;
+mod libraries;
 mod plan;
 mod relocatable;
 mod steps;

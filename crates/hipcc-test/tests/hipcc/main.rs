@@ -1,5 +1,6 @@
 //! `ferrocm hipcc` and `ferrocm nvcc`. The compiled programs run on virtual GPUs.
 
+mod libraries;
 mod nvcc;
 mod programs;
 
@@ -48,6 +49,8 @@ fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
         "CUDA_PATH",
         "FERROCM_DEVICE",
         "FERROCM_HSA_DEVICE",
+        "FERROCM_RCCL_LIBRARY",
+        "FERROCM_ROCBLAS_LIBRARY",
         "FERROCM_SETUP",
         "FERROCM_TARGETS",
         "HCC_AMDGPU_TARGET",

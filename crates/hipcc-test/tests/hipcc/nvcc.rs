@@ -17,7 +17,7 @@ fn told(command: &mut Command, is_fine: bool) -> String {
     err
 }
 
-fn nvcc(folder: &Path, line: &str) -> Command {
+pub(crate) fn nvcc(folder: &Path, line: &str) -> Command {
     let mut nvcc = command(FERROCM, folder);
     nvcc.arg("nvcc").args(line.split(' '));
     nvcc

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::call::{Call, DependencyKind, Input, Language, Runtime};
-use super::{Error, Nvcc, extension, io_error, relocatable, toolkit};
+use super::{Error, Nvcc, extension, io_error, libraries, relocatable, toolkit};
 use crate::debian::package::hex;
 
 /// A step.
@@ -583,6 +583,10 @@ impl Making<'_> {
             // For `-lcuda`, too. With this, `LD_LIBRARY_PATH` takes precedence.
             rest.push("-Wl,--enable-new-dtags".into());
             rest.extend(["-Xlinker".into(), word("-rpath=", library.parent().unwrap_or(Path::new("/")))]);
+            let is_own = |input: &Input| matches!(input, Input::Library(name) if libraries::is_shared(name));
+            if call.inputs.iter().any(is_own) {
+                rest.extend(["-Xlinker".into(), word("-rpath=", &folder)]);
+            }
         }
         rest.extend(words(&["-lrt", "-lpthread", "-ldl", "-Wl,--end-group", "-o"]));
         rest.push(to.into());

@@ -3,13 +3,9 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use object::{Object as _, ObjectSymbol as _, SymbolKind};
-
-use super::{CUDA_VERSION, Error, archive, io_error};
+use super::{CUDA_VERSION, Error, archive, io_error, libraries};
 use crate::hipcc::folder::{self, Item};
 use crate::hipcc::{HIP_LIBRARY, Parts};
 
@@ -36,19 +32,15 @@ const PLACES: [&str; 3] = ["fatbinary", "nvlink", "ptxas"];
 pub(super) fn make(cache: &Path, parts: &Parts<'_>, headers: &Path) -> Result<PathBuf, Error> {
     let items = items(parts, headers)?;
     let Parts { toolchain, library, .. } = *parts;
-    let mut salt = include_str!("runtime.c").to_owned();
+    let mut salt = libraries::salt();
     if let Some(library) = library {
         let changed = fs::metadata(library).and_then(|file| file.modified());
         salt.push_str(&format!("{changed:?} {}", toolchain.version_text));
     }
     let place = folder::place(&cache.join("cuda"), &items, &salt, |tree| match library {
         None => Ok(()),
-        Some(library) => {
-            let made = static_runtime(toolchain.plain_command(), library)
-                .map_err(|reason| crate::hipcc::Error::Runtime { library: library.to_owned(), reason })?;
-            let path = tree.join(LIBRARIES).join("libcudart_static.a");
-            fs::write(&path, made).map_err(crate::hipcc::io_error("write", &path))
-        }
+        Some(library) => libraries::make(toolchain, library, headers, &tree.join(LIBRARIES))
+            .map_err(|reason| crate::hipcc::Error::Runtime { library: library.to_owned(), reason }),
     })?;
     Ok(place)
 }
@@ -78,6 +70,9 @@ fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error
     }
     add(format!("{HEADERS}/hip"), Item::Link(toolchain.hip_path.join("include/hip")));
     add(format!("{HEADERS}/{DRIVER_HEADER}"), Item::Text(DRIVER_HEADER_TEXT.to_owned()));
+    for (name, text) in libraries::HEADERS {
+        add(format!("{HEADERS}/{name}"), Item::Text(text.to_owned()));
+    }
     for name in EMPTY {
         add(format!("{LIBRARIES}/{name}"), Item::Bytes(archive::empty()));
     }
@@ -109,9 +104,11 @@ fn wrapper(header: &Path) -> String {
         true => format!(
             "#if !defined(__cplusplus)\n#include <hip/hip_runtime_api.h>\n#include \"{}\"\n#include \"{}\"\n\
              #if !defined(CUDA_VERSION)\n#define CUDA_VERSION 12080\n#endif\n\
-             #if !defined(CUDART_VERSION)\n#define CUDART_VERSION 12080\n#endif\n#else\n",
+             #if !defined(CUDART_VERSION)\n#define CUDART_VERSION 12080\n#endif\n#else\n#include \"{}\"\n",
             beside("ferrocm_runtime_names.h"),
-            beside("ferrocm_driver_table.h")
+            beside("ferrocm_driver_table.h"),
+            // Programs look for CUDA's guards.
+            beside("ferrocm_guards.h")
         ),
         false => "#if 1\n".to_owned(),
     };
@@ -122,56 +119,4 @@ fn wrapper(header: &Path) -> String {
          #pragma push_macro(\"nodiscard\")\n#undef nodiscard\n#define nodiscard maybe_unused\n\
          #include \"{header}\"\n#pragma pop_macro(\"nodiscard\")\n#endif\n#endif\n"
     )
-}
-
-/// The static library that finds the HIP library when a program starts.
-fn static_runtime(mut clang: Command, library: &Path) -> Result<Vec<u8>, String> {
-    let bytes = fs::read(library).map_err(|error| error.to_string())?;
-    let file = object::File::parse(&*bytes).map_err(|error| error.to_string())?;
-    let mut names: Vec<&str> = file
-        .dynamic_symbols()
-        .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
-        .filter_map(|symbol| symbol.name().ok())
-        .filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut path = String::new();
-    for byte in library.as_os_str().as_bytes() {
-        path.push_str(&format!("\\{byte:03o}"));
-    }
-    let text = include_str!("runtime.c").replace("@SONAME@", HIP_LIBRARY).replace("@PATH@", &path);
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let at = |name: &str| folder.path().join(name);
-    fs::write(at("runtime.c"), format!("{text}{}", stubs(&names))).map_err(|error| error.to_string())?;
-    clang.args(["-x", "c", "-O2", "-fPIC", "-fno-builtin", "-c"]).arg(at("runtime.c"));
-    crate::run::capture(clang.arg("-o").arg(at("runtime.o"))).map_err(|error| error.to_string())?;
-    let object = fs::read(at("runtime.o")).map_err(|error| error.to_string())?;
-    archive::of_one("runtime.o", &object)
-}
-
-/// A jump for each function, through a table that is filled when the program starts. Without the library,
-/// each returns `hipErrorNotInitialized`.
-fn stubs(names: &[&str]) -> String {
-    let mut code = String::from(
-        "__asm__(\".text\\n\"\n\"ferrocm_missing: movl $3, %eax\\n xorl %edx, %edx\\n ret\\n\"\n",
-    );
-    for (i, name) in names.iter().enumerate() {
-        let at = 8 * i;
-        code.push_str(&format!(
-            "\".globl {name}\\n.hidden {name}\\n.type {name},@function\\n{name}: jmp *ferrocm_slots+{at}(%rip)\\n\"\n"
-        ));
-    }
-    code.push_str(
-        "\".data\\n.p2align 3\\n.globl ferrocm_slots\\n.hidden ferrocm_slots\\nferrocm_slots:\\n\"\n",
-    );
-    code.push_str(&format!("\".rept {}\\n.quad ferrocm_missing\\n.endr\\n\"\n", names.len()));
-    code.push_str(
-        "\".section .rodata\\n.globl ferrocm_names\\n.hidden ferrocm_names\\nferrocm_names:\\n\"\n",
-    );
-    for name in names {
-        code.push_str(&format!("\".asciz \\\"{name}\\\"\\n\"\n"));
-    }
-    code.push_str("\".byte 0\\n.text\\n\");\n");
-    code
 }

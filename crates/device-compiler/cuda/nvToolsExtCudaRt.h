@@ -1,0 +1,3 @@
+// The same as <nvtx3/nvToolsExtCudaRt.h>.
+#pragma once
+#include "nvtx3/nvToolsExtCudaRt.h"
