@@ -1,5 +1,8 @@
 // Thrust's <thrust/binary_search.h> for AMD targets: positions of values in sorted items.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/binary_search.h>)
+#include_next <thrust/binary_search.h>
+#else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include "pair.h"
@@ -80,3 +83,4 @@ __CUDA_THRUST_SEARCH_ONE(binary_search, member, at != 0)
 #undef __CUDA_THRUST_SEARCH_ONE
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

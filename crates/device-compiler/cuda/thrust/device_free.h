@@ -1,3 +1,7 @@
 // Thrust's <thrust/device_free.h> for AMD targets: all of it is in <thrust/detail/ferrocm.h>.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/device_free.h>)
+#include_next <thrust/device_free.h>
+#else
 #include "detail/ferrocm.h"
+#endif

@@ -1,5 +1,8 @@
 // Thrust's <thrust/host_vector.h> for AMD targets: std's vector.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/host_vector.h>)
+#include_next <thrust/host_vector.h>
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -26,3 +29,4 @@ template <typename T, typename Allocator = std::allocator<T>> class host_vector 
 };
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,8 @@
 // Thrust's <thrust/tuple.h> for AMD targets: std's.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/tuple.h>)
+#include_next <thrust/tuple.h>
+#else
 #include "detail/ferrocm.h"
 
 namespace thrust {
@@ -10,3 +13,4 @@ using std::tuple;
 using std::tuple_element;
 using std::tuple_size;
 } // namespace thrust
+#endif
