@@ -142,6 +142,14 @@ __CUDA_MATH float4 atomicAdd(float4 *at, float4 value) {
     return make_float4(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y), atomicAdd(&at->z, value.z), atomicAdd(&at->w, value.w));
 }
 
+// Of CUDA's runtime for device code: no call there fails, because there are none that could.
+#if !defined(__HIPCC_RTC__)
+__CUDA_MATH const char *hipGetErrorName(hipError_t error) { return error == hipSuccess ? "cudaSuccess" : "cudaErrorUnknown"; }
+__CUDA_MATH const char *hipGetErrorString(hipError_t error) { return error == hipSuccess ? "no error" : "unknown error"; }
+__CUDA_MATH hipError_t hipGetLastError() { return hipSuccess; }
+__CUDA_MATH hipError_t hipPeekAtLastError() { return hipSuccess; }
+#endif
+
 // Kernels start only after the earlier kernels of their stream have ended.
 __CUDA_MATH void cudaGridDependencySynchronize() {}
 __CUDA_MATH void cudaTriggerProgrammaticLaunchCompletion() {}

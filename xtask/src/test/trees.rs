@@ -87,7 +87,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
 fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Options) -> Result<Run> {
     let mut sources = table::sources(tree, folder)?;
     sources.retain(|path| options.filter.as_ref().is_none_or(|text| path.to_string_lossy().contains(text)));
-    let verdicts = side_by_side(&sources, |source| {
+    let verdicts = side_by_side(&sources, |source| -> Result<Verdict> {
         let mut command = nvcc(tree, folder, source, target, place);
         if options.check {
             command.arg("-fdevice-syntax-only");

@@ -2,6 +2,7 @@
 #include "check.h"
 #include <cub/cub.cuh>
 #include <thrust/device_vector.h>
+#include <thrust/host_vector.h>
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/remove.h>
 #include <thrust/sequence.h>
