@@ -116,8 +116,8 @@ unsafe extern "C" {
         stream: hipStream_t,
     ) -> c_int;
     /// Of tokens: sorted ones with their places, prefix sums, the largest as place and token, the odd ones,
-    /// and runs of equal ones among the sorted. `counts` gets the numbers of the odd ones and of the runs, and
-    /// the largest. Synchronous.
+    /// and runs of equal ones among the sorted. `counts` gets the number of the odd ones, that of the runs,
+    /// and the largest. Synchronous.
     pub fn trainer_tokens(
         tokens: *const c_int,
         n: c_int,

@@ -215,7 +215,9 @@ impl Plan {
             Self::Pieces { cpp_headers: true } => {
                 "C++ headers, ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl"
             }
-            Self::Pieces { cpp_headers: false } => "ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl",
+            Self::Pieces { cpp_headers: false } => {
+                "ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl"
+            }
         }
     }
 }

@@ -251,10 +251,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(all: &[T], call: impl Fn(&T) -> R +
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(argument) = all.get(number) else { break };
                     let result = call(argument);
-                    results
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .insert(number, result);
+                    results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(number, result);
                 }
             });
         }

@@ -39,7 +39,8 @@ pub(super) struct Options {
     /// Only sources whose paths contain this; does not change the page
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Only checks syntax and types of device code, which takes a fraction of the time; does not change the page
+    /// Only checks syntax and types of device code, which takes a fraction of the time; does not change the
+    /// page
     #[arg(long)]
     check: bool,
 }
@@ -127,9 +128,9 @@ fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Option
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.iter().for_each(|(why, count)| println!("  {count} {why}"));
     let programs = if options.filter.is_some() || options.check { &[][..] } else { &tree.programs };
-    for (program, result) in programs.iter().zip(side_by_side(programs, |program| {
-        execute(tree, folder, program, target, place)
-    })) {
+    for (program, result) in
+        programs.iter().zip(side_by_side(programs, |program| execute(tree, folder, program, target, place)))
+    {
         match result.with_context(|| program.sources.join(" "))? {
             Ok(()) => run.right += 1,
             Err(why) => {
@@ -159,9 +160,9 @@ fn nvcc(tree: &Tree, folder: &Path, source: &Path, target: &str, place: &Place) 
     command.env(setup::hipcc::LIBRARIES_VARIABLE, &place.libraries);
     let places = [("{tree}", folder), ("{beside}", beside.as_path())];
     for option in &tree.options {
-        let filled = places.iter().fold(option.clone(), |option, (mark, place)| {
-            option.replace(mark, &place.display().to_string())
-        });
+        let filled = places
+            .iter()
+            .fold(option.clone(), |option, (mark, place)| option.replace(mark, &place.display().to_string()));
         command.arg(filled);
     }
     if tree.makefiles {

@@ -171,8 +171,9 @@ fn scales_are_powers_of_two_around_a_number() {
     let module = gpu.module(&headers::NARROW);
     // Every exponent, those below the smallest scale too: the power of two, and the numbers beside it.
     let powers = (-149..128).map(|power| 2_f64.powi(power) as f32);
-    let mut values: Vec<f32> =
-        powers.flat_map(|x| [x, -x, f32::from_bits(x.to_bits() - 1), f32::from_bits(x.to_bits() + 1)]).collect();
+    let mut values: Vec<f32> = powers
+        .flat_map(|x| [x, -x, f32::from_bits(x.to_bits() - 1), f32::from_bits(x.to_bits() + 1)])
+        .collect();
     values.extend([0.0, -0.0, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
     values.resize(values.len().next_multiple_of(2), 3.0);
     let half = values.len() / 2;
@@ -189,7 +190,9 @@ fn scales_are_powers_of_two_around_a_number() {
             let above = (0..256).find(|code| scale(*code) >= size).unwrap_or(255);
             let expected = match size.is_nan() {
                 true => [255; 5],
-                false => [below, above.min(254), above, above.min(254), above.min(254)].map(|code| code as u8),
+                false => {
+                    [below, above.min(254), above, above.min(254), above.min(254)].map(|code| code as u8)
+                }
             };
             assert_eq!(found, expected, "{x:e}");
         }

@@ -1,5 +1,5 @@
-//! `docs/generated/trees.md`: the latest results of each tree. The page stores its own data: a run replaces its
-//! rows and keeps the others.
+//! `docs/generated/trees.md`: the latest results of each tree. The page stores its own data: a run replaces
+//! its rows and keeps the others.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
