@@ -202,15 +202,16 @@ impl Plan {
     fn rough_size(&self) -> &'static str {
         match self {
             Self::Whole => "about 95 MB to download, 400 MB on disk",
-            Self::Pieces { cpp_headers: true } => "about 20 MB to download, 75 MB on disk",
-            Self::Pieces { cpp_headers: false } => "about 2 MB to download, 10 MB on disk",
+            Self::Pieces { cpp_headers: true } => "about 21 MB to download, 95 MB on disk",
+            Self::Pieces { cpp_headers: false } => "about 3 MB to download, 30 MB on disk",
         }
     }
 
     fn contents(&self) -> &'static str {
         match self {
             Self::Whole => {
-                "clang 22, lld and libclang, C++ headers, ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl"
+                "clang 22, lld and libclang, C++ headers, ROCm device libraries, headers of HIP, hipCUB, rocPRIM and \
+                 rocThrust, hipify-perl"
             }
             Self::Pieces { cpp_headers: true } => {
                 "C++ headers, ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl"
