@@ -1,6 +1,7 @@
 // OpenMP's <omp.h> for sources that nvcc compiles: the compiler's or the system's, else the functions that programs call. clang has this
 // header with LLVM's libomp only, and GCC's compilers have one that clang does not find.
 #pragma once
+#include "ferrocm_letters_begin.h"
 #if __has_include_next(<omp.h>)
 #include_next <omp.h>
 #else
@@ -53,3 +54,4 @@ int omp_test_nest_lock(omp_nest_lock_t *);
 }
 #endif
 #endif
+#include "ferrocm_letters_end.h"

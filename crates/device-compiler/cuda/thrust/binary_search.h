@@ -1,7 +1,9 @@
 // Thrust's <thrust/binary_search.h> for AMD targets: positions of values in sorted items.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/binary_search.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/binary_search.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"

@@ -1,7 +1,9 @@
 // Thrust's <thrust/copy.h> for AMD targets: copies on the device, and from and to it.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/copy.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/copy.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

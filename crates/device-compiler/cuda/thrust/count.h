@@ -1,7 +1,9 @@
 // Thrust's <thrust/count.h> for AMD targets: counts items.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/count.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/count.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"

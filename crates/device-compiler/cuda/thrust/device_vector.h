@@ -1,7 +1,9 @@
 // Thrust's <thrust/device_vector.h> for AMD targets: a vector in device memory.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/device_vector.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/device_vector.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "copy.h"

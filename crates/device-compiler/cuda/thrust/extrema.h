@@ -1,7 +1,9 @@
 // Thrust's <thrust/extrema.h> for AMD targets: the largest and the smallest item.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/extrema.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/extrema.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"

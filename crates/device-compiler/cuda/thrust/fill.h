@@ -1,7 +1,9 @@
 // Thrust's <thrust/fill.h> for AMD targets: one value for many items.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/fill.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/fill.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

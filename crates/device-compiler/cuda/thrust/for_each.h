@@ -1,7 +1,9 @@
 // Thrust's <thrust/for_each.h> for AMD targets: a call for each item.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/for_each.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/for_each.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

@@ -1,7 +1,9 @@
 // Thrust's <thrust/gather.h> for AMD targets: items from given positions.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/gather.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/gather.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

@@ -1,7 +1,9 @@
 // Thrust's <thrust/inner_product.h> for AMD targets: the sum of products of pairs.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/inner_product.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/inner_product.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"

@@ -1,7 +1,9 @@
 // Thrust's <thrust/scan.h> for AMD targets: prefix sums.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/scan.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/scan.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"

@@ -1,7 +1,9 @@
 // Thrust's <thrust/scatter.h> for AMD targets: items to given positions.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/scatter.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/scatter.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

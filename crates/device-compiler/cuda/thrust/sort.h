@@ -1,7 +1,9 @@
 // Thrust's <thrust/sort.h> for AMD targets: stable sorts, of keys and with values.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/sort.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/sort.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"

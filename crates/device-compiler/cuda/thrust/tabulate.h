@@ -1,7 +1,9 @@
 // Thrust's <thrust/tabulate.h> for AMD targets: sets each item to a function of its position.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/tabulate.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/tabulate.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

@@ -1,7 +1,9 @@
 // Thrust's <thrust/transform.h> for AMD targets: a function of each item, or of pairs.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/transform.h>)
+#include "../ferrocm_letters_begin.h"
 #include_next <thrust/transform.h>
+#include "../ferrocm_letters_end.h"
 #else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

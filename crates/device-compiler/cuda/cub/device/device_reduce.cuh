@@ -1,5 +1,6 @@
 // CUB's <cub/device/device_reduce.cuh> for AMD targets, and its other functions for whole devices: AMD's hipCUB, which runs on rocPRIM.
 #pragma once
+#include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 #include "../iterator/counting_input_iterator.cuh"
 #if defined(__CUDA_HIPCUB__)
@@ -49,3 +50,4 @@ using hipcub::CachingDeviceAllocator;
 #elif !defined(__HIPCC_RTC__)
 #error "CUB's functions for whole devices need AMD's hipCUB and rocPRIM, which `ferrocm setup` and ROCm's packages install"
 #endif
+#include "../../ferrocm_letters_end.h"

@@ -2,6 +2,7 @@
 // gives its namespaces CUDA's names.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/detail/config.h>)
+#include "../../ferrocm_letters_begin.h"
 #include "../../cuda_runtime.h"
 #include "../../cuda_fp16.h"
 #include "../../cuda_bf16.h"
@@ -9,6 +10,7 @@
 #include_next <thrust/detail/config.h>
 #include <rocprim/rocprim.hpp>
 #include "../../ferrocm_hip_end.h"
+#include "../../ferrocm_letters_end.h"
 
 THRUST_NAMESPACE_BEGIN
 namespace hip_rocprim {}

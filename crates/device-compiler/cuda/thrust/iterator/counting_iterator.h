@@ -1,7 +1,9 @@
 // Thrust's <thrust/iterator/counting_iterator.h> for AMD targets: increasing numbers, computed when read.
 #pragma once
 #if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/iterator/counting_iterator.h>)
+#include "../../ferrocm_letters_begin.h"
 #include_next <thrust/iterator/counting_iterator.h>
+#include "../../ferrocm_letters_end.h"
 #else
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
