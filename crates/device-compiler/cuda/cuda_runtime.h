@@ -35,6 +35,11 @@
 #include <hip/hip_runtime.h>
 #undef atomicMin
 #undef atomicMax
+#if defined(__FERROCM_CUDA__)
+// Left over in HIP's headers.
+#undef MASK1
+#undef MASK2
+#endif
 #endif
 #if defined(__FERROCM_CUDA__)
 #if !defined(__HIPCC_RTC__)

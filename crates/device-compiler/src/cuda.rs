@@ -129,6 +129,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "cub/thread/thread_store.cuh"
     "cub/util_allocator.cuh"
     "cub/util_arch.cuh"
+    "cub/util_debug.cuh"
     "cub/util_macro.cuh"
     "cub/util_math.cuh"
     "cub/util_ptx.cuh"

@@ -17,6 +17,7 @@
 #include "device/device_reduce.cuh"
 #endif
 #include "iterator/counting_input_iterator.cuh"
+#include "util_debug.cuh"
 #include "util_type.cuh"
 #include "warp/warp_exchange.cuh"
 #include "warp/warp_load.cuh"
