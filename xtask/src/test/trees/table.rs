@@ -1,5 +1,6 @@
 //! The table of trees.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,24 +95,34 @@ pub(super) fn folder(tree: &Tree, root: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// The sources that count, relative to the tree's folder, sorted.
+/// The sources that count, relative to the tree's folder, sorted: without those that others include by name.
 pub(super) fn sources(tree: &Tree, folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
+    let mut included = HashSet::new();
     let mut waiting: Vec<PathBuf> = tree.sources.iter().map(|path| folder.join(path)).collect();
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
             let entries = fs::read_dir(&path).with_context(|| path.display().to_string())?;
             for entry in entries {
                 let entry = entry?;
-                if entry.file_type()?.is_dir() || is_source(&entry.path()) {
+                if !entry.file_type()?.is_symlink() {
                     waiting.push(entry.path());
                 }
             }
-        } else if is_source(&path) {
+            continue;
+        }
+        let kind = path.extension().unwrap_or_default();
+        if ["c", "cc", "cpp", "cu", "cuh", "h", "hpp"].iter().any(|known| kind == *known) {
+            included.extend(included_sources(&path));
+        }
+        if kind == "cu" {
             found.push(path.strip_prefix(folder)?.to_owned());
         }
     }
-    found.retain(|path| !tree.without.iter().any(|out| path.starts_with(out)));
+    found.retain(|path| {
+        let is_part = fs::canonicalize(folder.join(path)).is_ok_and(|path| included.contains(&path));
+        !is_part && !tree.without.iter().any(|out| path.starts_with(out))
+    });
     found.sort();
     found.dedup();
     match found.is_empty() {
@@ -120,8 +131,16 @@ pub(super) fn sources(tree: &Tree, folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn is_source(path: &Path) -> bool {
-    path.extension().is_some_and(|kind| kind == "cu")
+/// The `.cu` files that a file includes, beside it.
+fn included_sources(path: &Path) -> Vec<PathBuf> {
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let names = text.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+        rest.strip_prefix('"')?.split('"').next().filter(|name| name.ends_with(".cu"))
+    });
+    let beside = path.parent().unwrap_or(path);
+    names.filter_map(|name| fs::canonicalize(beside.join(name)).ok()).collect()
 }
 
 #[cfg(test)]
@@ -136,6 +155,9 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
+        fs::write(folder.path().join("a/part.cu"), "// A part of y.cuh.").unwrap();
+        fs::write(folder.path().join("a/y.cuh"), " # include \"../a/part.cu\"\n#include \"no.cu\"\n")
+            .unwrap();
         let table = folder.path().join("table.json");
         let text = r#"[{"name": "t", "commit": "1", "sources": ["a", "b.cu"], "without": ["a/deep/out"],
             "least": 0.5, "known": [["a/deep", "reason"]]}]"#;
