@@ -88,6 +88,9 @@ __CUDA_HOST cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *at, siz
 __CUDA_HOST cudaError_t cudaMalloc3DArray(cudaArray_t *array, const cudaChannelFormatDesc *description, cudaExtent extent, unsigned flags = 0) {
     return (hipMalloc3DArray)(array, description, extent, flags);
 }
+#if !defined(cudaDevAttrMemoryPoolSupportedHandleTypes)
+#define cudaDevAttrMemoryPoolSupportedHandleTypes hipDeviceAttributeMemoryPoolSupportedHandleTypes
+#endif
 // Limits of NVIDIA's second cache are hints.
 #define cudaLimitMaxL2FetchGranularity (static_cast<hipLimit_t>(5))
 #define cudaLimitPersistingL2CacheSize (static_cast<hipLimit_t>(6))

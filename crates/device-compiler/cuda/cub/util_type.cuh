@@ -4,6 +4,10 @@
 #include "../cuda_runtime.h"
 #include "../cuda_fp16.h"
 #include "../cuda_bf16.h"
+// As CUB's own: HIP's header for it cannot be read after `using namespace cub`.
+#if !defined(__HIPCC_RTC__)
+#include "../cuda_fp8.h"
+#endif
 #include "../ferrocm_warp.h"
 // Where AMD's hipCUB is there, these types are its own, because its functions for whole devices take them.
 #if !defined(__HIPCC_RTC__) && __has_include(<hipcub/util_type.hpp>)
