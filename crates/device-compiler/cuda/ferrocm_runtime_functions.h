@@ -94,6 +94,7 @@ __CUDA_HOST cudaError_t cudaMalloc3DArray(cudaArray_t *array, const cudaChannelF
 // Limits of NVIDIA's second cache are hints.
 #define cudaLimitMaxL2FetchGranularity (static_cast<hipLimit_t>(5))
 #define cudaLimitPersistingL2CacheSize (static_cast<hipLimit_t>(6))
+__CUDA_HOST cudaError_t cudaCtxResetPersistingL2Cache() { return hipSuccess; }
 #undef cudaDeviceSetLimit
 __CUDA_HOST cudaError_t cudaDeviceSetLimit(hipLimit_t limit, size_t value) {
     return limit == cudaLimitMaxL2FetchGranularity || limit == cudaLimitPersistingL2CacheSize ? hipSuccess : (hipDeviceSetLimit)(limit, value);
