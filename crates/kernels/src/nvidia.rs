@@ -358,18 +358,22 @@ mod tests {
 
     #[test]
     fn streamed_rows_are_shared_by_two_workgroups_of_each_multiprocessor() {
-        let workgroups = |rows, depth| {
-            StreamedProduct { rows, depth, element: 2, multiprocessors: 132 }.workgroups()
-        };
+        let workgroups =
+            |rows, depth| StreamedProduct { rows, depth, element: 2, multiprocessors: 132 }.workgroups();
         // Eight rows for each workgroup, and so on.
-        assert_eq!([2048, 3072, 16_384, 128_256].map(|rows| workgroups(rows, 2048)), [256, 256, 256, 263].map(Some));
+        assert_eq!(
+            [2048, 3072, 16_384, 128_256].map(|rows| workgroups(rows, 2048)),
+            [256, 256, 256, 263].map(Some)
+        );
         assert_eq!([1, 4096].map(|rows| workgroups(rows, 14_336)), [1, 256].map(Some));
         for (rows, depth) in [(0, 2048), (2048, 1016), (2048, 1025), (2048, 16_392), (2048, u32::MAX)] {
             assert_eq!(workgroups(rows, depth), None, "{rows} {depth}");
         }
         let wide = StreamedProduct { rows: u32::MAX, depth: 16_384, element: 4, multiprocessors: 0 };
         assert_eq!(wide.workgroups(), None);
-        assert!(StreamedProduct { depth: 8192, ..wide }.workgroups().is_some_and(|workgroups| workgroups >= 1));
+        assert!(
+            StreamedProduct { depth: 8192, ..wide }.workgroups().is_some_and(|workgroups| workgroups >= 1)
+        );
     }
 
     const DECODE: AttentionWork = AttentionWork {

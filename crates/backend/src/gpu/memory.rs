@@ -15,12 +15,34 @@ pub(super) struct GpuMemory {
     owner: u64,
     pub(super) buffer: DeviceBuffer<u8>,
     in_use: Arc<AtomicU64>,
-    /// The period of the last write.
-    written: AtomicU64,
+    written: Written,
 }
 
 /// The period of what a graph writes each time it is launched.
 const ALWAYS: u64 = u64::MAX;
+
+/// The period in which memory was last written.
+#[derive(Debug)]
+pub(super) struct Written(AtomicU64);
+
+impl Written {
+    /// Memory of which nothing is known: work on what was there before may be under way.
+    fn unknown() -> Self {
+        Self(AtomicU64::new(ALWAYS))
+    }
+
+    /// Work that is about to be submitted writes the memory; a `captured` one does so with each launch.
+    fn again(&self, periods: &Periods, captured: bool) {
+        let period = if captured { ALWAYS } else { periods.now.load(Ordering::Relaxed) };
+        self.0.store(period, Ordering::Relaxed);
+    }
+
+    /// Whether all that was written was there when the host last waited, so that no kernel that may still run
+    /// writes here.
+    fn is_settled(&self, periods: &Periods) -> bool {
+        self.0.load(Ordering::Relaxed) < periods.settled.load(Ordering::Relaxed)
+    }
+}
 
 /// Periods between synchronisations, by which it is known whether what was written to memory is there. All of
 /// it happens while the right to submit work is held.
@@ -48,20 +70,17 @@ impl GpuMemory {
     pub(super) fn uninit(owner: u64, stream: &Stream, bytes: usize, in_use: &Arc<AtomicU64>) -> Result<Self> {
         let buffer = DeviceBuffer::uninit_on(stream, bytes)?;
         in_use.fetch_add(bytes as u64, Ordering::Relaxed);
-        // Work on what was there before may be under way.
-        Ok(Self { owner, buffer, in_use: in_use.clone(), written: AtomicU64::new(ALWAYS) })
+        Ok(Self { owner, buffer, in_use: in_use.clone(), written: Written::unknown() })
     }
 
-    /// Work that is about to be submitted writes here, or a graph does.
+    /// [`Written::again`].
     pub(super) fn is_written(&self, periods: &Periods, captured: bool) {
-        let period = if captured { ALWAYS } else { periods.now.load(Ordering::Relaxed) };
-        self.written.store(period, Ordering::Relaxed);
+        self.written.again(periods, captured);
     }
 
-    /// Whether all that was written here was there when the host last waited, so that no kernel that may still
-    /// run writes it.
+    /// [`Written::is_settled`].
     pub(super) fn is_settled(&self, periods: &Periods) -> bool {
-        self.written.load(Ordering::Relaxed) < periods.settled.load(Ordering::Relaxed)
+        self.written.is_settled(periods)
     }
 }
 
@@ -82,5 +101,40 @@ impl Storage for GpuMemory {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_settled_once_the_host_has_waited_for_its_last_write() {
+        let (periods, written) = (Periods::default(), Written::unknown());
+        let wait = |during: &dyn Fn()| {
+            let period = periods.begin();
+            during();
+            periods.settle(period);
+        };
+        wait(&|| ());
+        assert!(!written.is_settled(&periods), "nothing is known of it");
+        written.again(&periods, false);
+        assert!(!written.is_settled(&periods));
+        wait(&|| ());
+        assert!(written.is_settled(&periods));
+        // A write that is submitted while the host waits may not be what it waits for.
+        wait(&|| written.again(&periods, false));
+        assert!(!written.is_settled(&periods));
+        wait(&|| ());
+        assert!(written.is_settled(&periods));
+        // Of two threads that wait, the one that began first may end last.
+        let (first, second) = (periods.begin(), periods.begin());
+        written.again(&periods, false);
+        periods.settle(second);
+        periods.settle(first);
+        assert!(!written.is_settled(&periods));
+        written.again(&periods, true);
+        wait(&|| ());
+        assert!(!written.is_settled(&periods), "a graph may write it again");
     }
 }

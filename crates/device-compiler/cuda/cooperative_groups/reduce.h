@@ -32,9 +32,12 @@ template <typename Group, typename T, typename Op> __device__ T reduce(const Gro
         total = op(total, group.shfl(value, rank));
     return total;
 }
+#if defined(__FERROCM_CUDA__)
+// HIP's tiles are no larger than a wave.
 template <unsigned Size, typename Parent, typename T, typename Op>
 __device__ T reduce(const thread_block_tile<Size, Parent, true> &tile, T value, Op op) {
     return tile.__cuda_reduce(value, op);
 }
+#endif
 } // namespace cooperative_groups
 #include "../ferrocm_letters_end.h"

@@ -13,14 +13,15 @@ template <typename Group, typename T, typename Op> __device__ T inclusive_scan(c
     }
     return value;
 }
-template <unsigned Size, typename Parent, typename T, typename Op>
-__device__ T inclusive_scan(const thread_block_tile<Size, Parent, true> &tile, T value, Op op) {
-    return tile.__cuda_inclusive_scan(value, op);
-}
 // The value of the thread before.
 template <typename Group, typename T> __device__ T __cuda_before(const Group &group, T value) {
     const unsigned rank = group.thread_rank();
     return group.shfl(value, rank ? rank - 1 : 0);
+}
+#if defined(__FERROCM_CUDA__)
+template <unsigned Size, typename Parent, typename T, typename Op>
+__device__ T inclusive_scan(const thread_block_tile<Size, Parent, true> &tile, T value, Op op) {
+    return tile.__cuda_inclusive_scan(value, op);
 }
 template <unsigned Size, typename Parent, typename T> __device__ T __cuda_before(const thread_block_tile<Size, Parent, true> &tile, T value) {
     const unsigned lane = __cuda_lane();
@@ -28,6 +29,7 @@ template <unsigned Size, typename Parent, typename T> __device__ T __cuda_before
     const T before = __cuda_from_lane(value, lane ? lane - 1 : 0);
     return lane ? before : last;
 }
+#endif
 template <typename Group, typename T> __device__ T inclusive_scan(const Group &group, T value) {
     return inclusive_scan(group, value, plus<T>());
 }

@@ -146,6 +146,38 @@ fn vectors() {
     for_every_type!(vectors_match);
 }
 
+fn long_rows_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
+    // Rows without gaps of so many bytes that NVIDIA's GPUs stream them: in each number of parts, more rows
+    // than workgroups, and rows that are no whole chunks.
+    for (n, k) in [(70, 1024), (300, 2048), (1030, 2056), (9, 8192), (3, 12_288), (5, 16_384), (40, 4099)] {
+        let gemm = Gemm { settled: true, ..Gemm::new(1, n, k).transpose_b() };
+        check::<T>(bench, &gemm);
+        check::<T>(bench, &Gemm { alpha: 0.5, beta: 3.0, settled: false, ..gemm });
+    }
+    check::<T>(bench, &Gemm { settled: true, ..Gemm::new(600, 1, 1536) });
+    // addresses that are no multiple of a chunk
+    let (rows, depth) = (33, 2048);
+    let (a, b) = (random::<T>(depth + 1, 24, 1.0), random::<T>(rows * depth + 1, 25, 1.0));
+    let (device_a, device_b) = (bench.upload(&a), bench.upload(&b));
+    for (from_a, from_b) in [(1, 0), (0, 1), (1, 1)] {
+        let gemm = Gemm { settled: true, ..Gemm::new(1, rows, depth).transpose_b() };
+        let mut c = bench.zeroed::<T>(rows);
+        let (x, w) = (device_a.slice(from_a..).unwrap(), device_b.slice(from_b..).unwrap());
+        bench.kernels.gemm(&bench.stream, &gemm, x, w, &mut c).unwrap();
+        let [_, stored, _] = sides(&gemm);
+        let w = stored.dense(&b[from_b..], 0);
+        let none = vec![T::from_f64(0.0); rows];
+        let expected = reference::gemm(1, rows, depth, 1.0, &a[from_a..][..depth], &w, 0.0, &none);
+        let result = compare(&bench.download(&c), expected);
+        assert!(result.passed(), "{from_a} {from_b} {}: {result:?}", T::NAME);
+    }
+}
+
+#[test]
+fn long_rows() {
+    for_every_type!(long_rows_match);
+}
+
 /// The waves' sums of a matrix by columns meet in LDS.
 fn no_bank_conflicts<T: Element + GemmElement>(bench: &Bench) {
     let (n, k) = (2048, 256);
@@ -257,7 +289,8 @@ fn special_values() {
 #[test]
 fn floats_of_eight_bits() {
     let bench = Bench::open();
-    for (m, n, k) in [(70, 72, 300), (65, 67, 131), (2, 72, 300), (150, 1, 33), large(&bench)] {
+    for (m, n, k) in [(70, 72, 300), (65, 67, 131), (2, 72, 300), (150, 1, 33), (40, 1, 4096), large(&bench)]
+    {
         let gemm = Gemm { alpha: 0.25, beta: 2.0, ..Gemm::new(m, n, k) };
         for gemm in [gemm, gemm.transpose_a(), gemm.transpose_b()] {
             let [stored_a, stored_b, stored_c] = sides(&gemm);
@@ -334,7 +367,8 @@ fn every_f8_by_every_other() {
 #[test]
 fn integers_are_exact_and_wrap_around() {
     let bench = Bench::open();
-    for (m, n, k) in [(70, 72, 300), (2, 72, 300), (72, 1, 33), (5, 6, 50_000), large(&bench)] {
+    for (m, n, k) in [(70, 72, 300), (2, 72, 300), (72, 1, 33), (40, 1, 4096), (5, 6, 50_000), large(&bench)]
+    {
         for gemm in [Gemm::new(m, n, k), Gemm::new(m, n, k).transpose_a(), Gemm::new(m, n, k).transpose_b()] {
             let gemm = Gemm { alpha: -3.0, beta: 2.0, ..gemm };
             let [stored_a, stored_b, stored_c] = sides(&gemm);
