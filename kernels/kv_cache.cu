@@ -181,8 +181,21 @@ template <typename T> struct TwoPacks {
   private:
     static __device__ __forceinline__ void rotate(T &x, T &y, float cos, float sin) {
         const Rotated rotated(load(&x), load(&y), cos, sin);
-        x = convert<T>(rotated.first);
-        y = convert<T>(rotated.second);
+        x = alone(convert<T>(rotated.first));
+        y = alone(convert<T>(rotated.second));
+    }
+    // AMD's targets have an instruction that multiplies, adds and rounds once to f16. Of neighbours, the compiler would rather make packed ones, which
+    // round to f32 before, unlike the kernels that rotate an element at a time.
+    static __device__ __forceinline__ T alone(T x) {
+#ifdef __AMDGCN__
+        if constexpr (std::is_same_v<T, __half>) {
+            uint16_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            asm("" : "+v"(bits));
+            memcpy(&x, &bits, sizeof bits);
+        }
+#endif
+        return x;
     }
 };
 
