@@ -16,7 +16,8 @@
 // rope_append_T_i8(…, k_scales, v_scales)
 //   Between the product that makes queries, keys and values, and attention: norms of each head of queries and keys (where there is a weight), the
 //   rotation of `rope_rotate_T`, and the append of keys and values. Queries stay in place; keys and values where they came from stay as they are. Each
-//   step rounds as a kernel of its own would.
+//   step rounds as a kernel of its own would. The launcher says in the shape whether lanes may have whole packs of heads; the kernel adds that addresses
+//   must be multiples of them.
 #include "overlap.cuh"
 #include "reduce.cuh"
 #include "rotation.cuh"
@@ -78,6 +79,8 @@ struct RopeShape {
     Pages keys, values;
     float eps;
     unsigned interleaved;
+    unsigned lanes; // of a head, if each has two packs of it; 0: a warp has a head, an element at a time
+    unsigned at_once; // heads of so many lanes that a workgroup has at a time
 };
 
 // A head of queries, keys or values of a token, which a warp has: its numbers behind the norm and the rotation. Without cosines, there is none.
@@ -118,26 +121,117 @@ template <typename T> struct Head {
     }
 };
 
-// How elements are stored in a cache: `put(head, to, place, number)` stores a head from `to + place` on, which is the slots' head of that number.
-struct AsTheyAre {
-    template <typename T> __device__ __forceinline__ void put(const Head<T> &head, T *to, size_t place, size_t, float *) const {
-        head.for_each([&](size_t i, T x) { to[place + i] = x; });
+// As many elements as a pack of `T` has, of a type that is as wide or narrower: stored at once.
+template <typename Out, unsigned N> struct alignas(N * sizeof(Out)) Several {
+    Out at[N];
+
+    __device__ __forceinline__ void store(Out *p) const {
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
+        // The compiler makes several accesses of an assignment.
+        unsigned words[sizeof(Several) / sizeof(unsigned)];
+        memcpy(words, at, sizeof words);
+        const size_t to = __cvta_generic_to_global(p);
+        if constexpr (sizeof words == 16)
+            asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+        else if constexpr (sizeof words == 8)
+            asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(words[0]), "r"(words[1]) : "memory");
+        else
+            asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(words[0]) : "memory");
+#else
+        *reinterpret_cast<Several *>(p) = *this;
+#endif
     }
+};
+
+// A lane's two packs of a head: N pairs.
+template <typename T> struct TwoPacks {
+    static constexpr unsigned N = PACK<T>;
+    alignas(16) T first[N];
+    alignas(16) T second[N];
+
+    __device__ __forceinline__ void rotate(const float *cos, const float *sin, bool interleaved) {
+        if (interleaved) {
+#pragma unroll
+            for (unsigned j = 0; j < N; j += 2) {
+                rotate(first[j], first[j + 1], cos[j / 2], sin[j / 2]);
+                rotate(second[j], second[j + 1], cos[(N + j) / 2], sin[(N + j) / 2]);
+            }
+        } else {
+#pragma unroll
+            for (unsigned j = 0; j < N; ++j)
+                rotate(first[j], second[j], cos[j], sin[j]);
+        }
+    }
+    // As `Head` gives elements that are not rotated: a NaN may change.
+    __device__ __forceinline__ void keep() {
+#pragma unroll
+        for (unsigned j = 0; j < N; ++j) {
+            first[j] = convert<T>(load(first + j));
+            second[j] = convert<T>(load(second + j));
+        }
+    }
+    __device__ __forceinline__ float largest() const {
+        float most = 0;
+#pragma unroll
+        for (unsigned j = 0; j < N; ++j)
+            most = Max::apply(Max::apply(most, fabsf(load(first + j))), fabsf(load(second + j)));
+        return most;
+    }
+
+  private:
+    static __device__ __forceinline__ void rotate(T &x, T &y, float cos, float sin) {
+        const Rotated rotated(load(&x), load(&y), cos, sin);
+        x = alone(convert<T>(rotated.first));
+        y = alone(convert<T>(rotated.second));
+    }
+    // AMD's targets have an instruction that multiplies, adds and rounds once to f16. Of neighbours, the compiler would rather make packed ones, which
+    // round to f32 before, unlike the kernels that rotate an element at a time.
+    static __device__ __forceinline__ T alone(T x) {
+#ifdef __AMDGCN__
+        if constexpr (std::is_same_v<T, __half>) {
+            uint16_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            asm("" : "+v"(bits));
+            memcpy(&x, &bits, sizeof bits);
+        }
+#endif
+        return x;
+    }
+};
+
+// How an element is stored in a cache. With SCALED, each head has a scale of its own, whose inverse is `inverse`.
+struct AsTheyAre {
+    static constexpr bool SCALED = false;
+    template <typename T> __device__ __forceinline__ T operator()(T x, float) const { return x; }
 };
 struct AsF8 {
+    static constexpr bool SCALED = false;
     float inverse_scale;
-    template <typename T> __device__ __forceinline__ void put(const Head<T> &head, f8_e4m3 *to, size_t place, size_t, float *) const {
-        head.for_each([&](size_t i, T x) { to[place + i] = float_to_f8(load(&x) * inverse_scale); });
-    }
+    template <typename T> __device__ __forceinline__ f8_e4m3 operator()(T x, float) const { return float_to_f8(load(&x) * inverse_scale); }
 };
 struct AsI8 {
-    template <typename T> __device__ __forceinline__ void put(const Head<T> &head, int8_t *to, size_t place, size_t number, float *scales) const {
-        float largest = 0;
-        head.for_each([&](size_t, T x) { largest = Max::apply(largest, fabsf(load(&x))); });
-        const float scale = warp_reduce<Max>(largest) / 127.0f, inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
-        if (threadIdx.x % WARP == 0)
-            scales[number] = scale;
-        head.for_each([&](size_t i, T x) { to[place + i] = static_cast<int8_t>(fminf(fmaxf(rintf(load(&x) * inverse), -127.0f), 127.0f)); });
+    static constexpr bool SCALED = true;
+    template <typename T> __device__ __forceinline__ int8_t operator()(T x, float inverse) const {
+        return static_cast<int8_t>(fminf(fmaxf(rintf(load(&x) * inverse), -127.0f), 127.0f));
+    }
+};
+struct Scale {
+    float scale, inverse;
+    // The largest element's absolute value becomes 127.
+    __device__ __forceinline__ explicit Scale(float largest) : scale(largest / 127.0f), inverse(scale > 0.0f ? 1.0f / scale : 0.0f) {}
+};
+
+// What a head is of its token: the queries' heads are first, then those of keys, then those of values.
+struct Part {
+    bool is_query, is_value;
+    size_t head; // of its kind
+
+    __device__ __forceinline__ Part(const RopeShape &shape, size_t number)
+        : is_query(number < shape.heads), is_value(number >= shape.heads + shape.kv_heads),
+          head(is_query ? number : number - shape.heads - (is_value ? shape.kv_heads : 0)) {}
+    template <typename X> __device__ __forceinline__ X of(X query, X key, X value) const { return is_query ? query : is_value ? value : key; }
+    __device__ __forceinline__ size_t from(const RopeShape &shape, size_t token) const {
+        return token * of(shape.q.token, shape.k.token, shape.v.token) + head * of(shape.q.head, shape.k.head, shape.v.head);
     }
 };
 
@@ -150,39 +244,139 @@ template <typename T, typename Out> struct RopeAppend {
     Out *k_cache, *v_cache;
     float *k_scales, *v_scales;
 
-    template <typename Put> __device__ __forceinline__ void run(Put how) const {
+    template <typename How> __device__ __forceinline__ void run(How how) const {
         let_next_begin();
         wait_for_previous();
+        const auto address = [](const void *p) { return static_cast<unsigned>(reinterpret_cast<size_t>(p)); };
+        const bool wide = (address(q) | address(k) | address(v) | address(cos) | address(sin)) % 16 == 0 &&
+                          (address(k_cache) | address(v_cache)) % (PACK<T> * sizeof(Out)) == 0;
+        if (shape.lanes != 0 && wide)
+            in_packs(how);
+        else
+            by_warps(how);
+    }
+
+  private:
+    // The place in a cache of a slot that exists.
+    static __device__ __forceinline__ size_t place(const Pages &pages, uint64_t slot) {
+        const Division in_page = divide(slot, pages.size);
+        return in_page.quotient * pages.stride + in_page.remainder * pages.position_stride;
+    }
+    template <typename How> __device__ __forceinline__ void by_warps(How how) const {
         const size_t warps = blockDim.x / WARP, of_token = shape.heads + 2 * shape.kv_heads, half = shape.rotary / 2;
-        for (size_t i = blockIdx.x * warps + threadIdx.x / WARP; i < shape.tokens * of_token; i += gridDim.x * warps) {
+        const size_t block = static_cast<size_t>(blockIdx.y) * gridDim.x + blockIdx.x, blocks = static_cast<size_t>(gridDim.y) * gridDim.x;
+        for (size_t i = block * warps + threadIdx.x / WARP; i < shape.tokens * of_token; i += blocks * warps) {
             const Division at = divide(i, of_token);
-            const size_t token = at.quotient, number = at.remainder;
-            const bool is_query = number < shape.heads, is_value = number >= shape.heads + shape.kv_heads;
-            const size_t h = is_query ? number : number - shape.heads - (is_value ? shape.kv_heads : 0);
-            const Strides &strides = is_query ? shape.q : is_value ? shape.v : shape.k;
-            const size_t from = token * strides.token + h * strides.head;
-            Head<T> head = {(is_query ? q : is_value ? v : k) + from,
-                            is_query ? q_weight : is_value ? nullptr : k_weight,
+            const size_t token = at.quotient;
+            const Part part(shape, at.remainder);
+            const size_t from = part.from(shape, token);
+            Head<T> head = {part.of<const T *>(q, k, v) + from,
+                            part.of<const T *>(q_weight, k_weight, nullptr),
                             cos + token * half,
                             sin + token * half,
                             shape.size,
-                            is_value ? 0 : half,
+                            part.is_value ? 0 : half,
                             1.0f,
                             shape.interleaved != 0};
-            if (is_query) {
+            if (part.is_query) {
                 head.norm(shape.eps);
                 head.for_each([&](size_t j, T x) { q[from + j] = x; });
                 continue;
             }
-            const Pages &pages = is_value ? shape.values : shape.keys;
+            const Pages &pages = part.is_value ? shape.values : shape.keys;
             const uint64_t slot = static_cast<uint64_t>(slots[token]);
             if (slot >= pages.count * pages.size) // negative ones, too
                 continue;
             head.norm(shape.eps);
-            const Division in_page = divide(slot, pages.size);
-            const size_t place = in_page.quotient * pages.stride + in_page.remainder * pages.position_stride + h * pages.head_stride;
-            how.put(head, is_value ? v_cache : k_cache, place, slot * shape.kv_heads + h, is_value ? v_scales : k_scales);
+            Out *to = (part.is_value ? v_cache : k_cache) + place(pages, slot) + part.head * pages.head_stride;
+            float inverse = 0;
+            if constexpr (How::SCALED) {
+                float largest = 0;
+                head.for_each([&](size_t, T x) { largest = Max::apply(largest, fabsf(load(&x))); });
+                const Scale scale(warp_reduce<Max>(largest));
+                inverse = scale.inverse;
+                if (threadIdx.x % WARP == 0)
+                    (part.is_value ? v_scales : k_scales)[slot * shape.kv_heads + part.head] = scale.scale;
+            }
+            head.for_each([&](size_t j, T x) { to[j] = how(x, inverse); });
         }
+    }
+    // Without norms: a lane has two packs of a head, whose pairs are between them or in each, and the same ones of AHEAD heads of a token at a time, for
+    // which it reads cosines and sines once. All strides and dimensions are multiples of packs.
+    template <typename How> __device__ __forceinline__ void in_packs(How how) const {
+        constexpr unsigned N = PACK<T>, AHEAD = 2;
+        const unsigned number = threadIdx.x / shape.lanes, begin = (threadIdx.x - number * shape.lanes) * N;
+        const unsigned half = static_cast<unsigned>(shape.rotary) / 2, of_token = static_cast<unsigned>(shape.heads + 2 * shape.kv_heads);
+        const unsigned at_once = shape.at_once, step = at_once * gridDim.x;
+        const bool is_rotated = begin < half, interleaved = shape.interleaved != 0;
+        const unsigned first = is_rotated && !interleaved ? begin : 2 * begin, second = is_rotated && !interleaved ? begin + half : first + N;
+        for (size_t token = blockIdx.y; token < shape.tokens; token += gridDim.y) {
+            const uint64_t slot = static_cast<uint64_t>(slots[token]);
+            alignas(16) float c[N];
+            alignas(16) float s[N];
+            if (is_rotated) {
+#pragma unroll
+                for (unsigned j = 0; j < N; j += 4) {
+                    *reinterpret_cast<float4 *>(c + j) = *reinterpret_cast<const float4 *>(cos + token * half + begin + j);
+                    *reinterpret_cast<float4 *>(s + j) = *reinterpret_cast<const float4 *>(sin + token * half + begin + j);
+                }
+            }
+            const bool kept = slot < shape.keys.count * shape.keys.size; // so are those of values
+            // All lanes of a warp go on as long.
+            for (unsigned base = at_once * blockIdx.x; base < of_token; base += AHEAD * step) {
+                TwoPacks<T> packs[AHEAD];
+#pragma unroll
+                for (unsigned i = 0; i < AHEAD; ++i) {
+                    const unsigned h = base + i * step + number;
+                    if (number >= at_once || h >= of_token)
+                        continue;
+                    const Part part(shape, h);
+                    const T *from = part.of<const T *>(q, k, v) + part.from(shape, token);
+                    *reinterpret_cast<Pack<T> *>(packs[i].first) = pack_at(from + first);
+                    *reinterpret_cast<Pack<T> *>(packs[i].second) = pack_at(from + second);
+                }
+#pragma unroll
+                for (unsigned i = 0; i < AHEAD; ++i) {
+                    const unsigned h = base + i * step + number;
+                    const bool there = number < at_once && h < of_token;
+                    const Part part(shape, h);
+                    if (is_rotated && !part.is_value)
+                        packs[i].rotate(c, s, interleaved);
+                    else
+                        packs[i].keep();
+                    float inverse = 0;
+                    if constexpr (How::SCALED) {
+                        // A power of two of lanes has a head.
+                        float largest = packs[i].largest();
+                        for (unsigned mask = shape.lanes / 2; mask > 0; mask /= 2)
+                            largest = Max::apply(largest, from_lane_xor(largest, mask));
+                        const Scale scale(largest);
+                        inverse = scale.inverse;
+                        if (there && kept && !part.is_query && begin == 0)
+                            (part.is_value ? v_scales : k_scales)[slot * shape.kv_heads + part.head] = scale.scale;
+                    }
+                    if (there && part.is_query)
+                        store(q + part.from(shape, token), packs[i], first, second, [](T x) { return x; });
+                    else if (there && kept) {
+                        const Pages &pages = part.is_value ? shape.values : shape.keys;
+                        Out *to = (part.is_value ? v_cache : k_cache) + place(pages, slot) + part.head * pages.head_stride;
+                        store(to, packs[i], first, second, [=](T x) { return how(x, inverse); });
+                    }
+                }
+            }
+        }
+    }
+    template <typename X, typename F>
+    static __device__ __forceinline__ void store(X *to, const TwoPacks<T> &packs, unsigned first, unsigned second, F f) {
+        constexpr unsigned N = PACK<T>;
+        Several<X, N> a, b;
+#pragma unroll
+        for (unsigned j = 0; j < N; ++j) {
+            a.at[j] = f(packs.first[j]);
+            b.at[j] = f(packs.second[j]);
+        }
+        a.store(to + first);
+        b.store(to + second);
     }
 };
 

@@ -39,6 +39,7 @@ pub(crate) const EXCEPTIONS: &[Exception<'static>] = &[
     without_virtual("ferrocm-kernels", "moe_gate::bad_gates_are_refused"),
     without_virtual("ferrocm-kernels", "moe_permute::bad_shapes_are_refused"),
     without_virtual("ferrocm-kernels", "refusals::memory_and_streams_of_other_devices"),
+    without_virtual("ferrocm-llm", "recorded::a_fault_in_a_step_by_hal_is_the_error_of_its_logits"),
     hardware("ferrocm-kernels", "gemm::vectors_by_columns_have_no_bank_conflicts", COUNTERS),
     hardware("ferrocm-kernels", "moe_gate::judging_groups_has_no_bank_conflicts", COUNTERS),
     hardware("ferrocm-kernels", "quant_matmul::one_product_reads_the_matrix_once", COUNTERS),

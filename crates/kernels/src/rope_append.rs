@@ -10,9 +10,18 @@ use crate::rope::{Heads, RopeStyle};
 use crate::{CacheLayout, F8E4M3, Float, modules};
 
 const OPERATION: &str = "rope_append";
-/// Work-items of a workgroup: one warp for each head.
+/// Work-items of a workgroup.
 const BLOCK: u32 = 128;
+/// Its warps, each of which has a head.
 const WARPS: usize = 4;
+/// Bytes of a pack.
+const PACK: usize = 16;
+/// Heads of a token that a lane with packs of them has at a time: the kernel's `AHEAD`.
+const AHEAD: usize = 2;
+/// Up to so many workgroups, a lane has packs of one head only: large GPUs have a multiprocessor for each.
+const FEW: usize = 128;
+/// The most workgroups that NVIDIA's GPUs take in a grid's second dimension.
+const MAX_GRID_Y: usize = 65_535;
 
 /// Norms of heads, rotation and append: where the heads are, and what is done to them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,6 +118,35 @@ struct Shape {
     values: Pages,
     eps: f32,
     interleaved: u32,
+    lanes: u32,
+    at_once: u32,
+}
+
+impl Shape {
+    /// Lets lanes have whole packs of heads if these are multiples of two packs, and all else of one.
+    fn in_packs(&mut self, element: usize, scaled: bool) {
+        let pack = (PACK / element) as u64;
+        let pages = |pages: &Pages| pages.stride | pages.position_stride | pages.head_stride;
+        let strides = [self.q, self.k, self.v].iter().fold(0, |all, of| all | of.token | of.head);
+        let all = strides | pages(&self.keys) | pages(&self.values) | self.rotary / 2;
+        let lanes = self.size / (2 * pack);
+        // Lanes that look for a head's largest element are a part of a warp.
+        let fits = if scaled { lanes.is_power_of_two() && lanes <= 32 } else { lanes <= u64::from(BLOCK) };
+        let counted = self.heads.saturating_add(self.kv_heads) < 1 << 24;
+        if all.is_multiple_of(pack) && self.size.is_multiple_of(2 * pack) && fits && counted {
+            self.lanes = lanes as u32;
+            self.at_once = BLOCK / self.lanes;
+        }
+    }
+    fn grid(&self) -> (u32, u32) {
+        let (tokens, heads) = (self.tokens as usize, (self.heads + 2 * self.kv_heads) as usize);
+        if self.lanes == 0 {
+            return ((tokens * heads).div_ceil(WARPS).min(MAX_GRID as usize) as u32, 1);
+        }
+        let rounds = heads.div_ceil(self.at_once as usize);
+        let across = if rounds.saturating_mul(tokens) <= FEW { rounds } else { rounds.div_ceil(AHEAD) };
+        (across as u32, tokens.min(MAX_GRID_Y) as u32)
+    }
 }
 
 impl Kernels {
@@ -131,7 +169,7 @@ impl Kernels {
             Caches::F8(_, k, v) => [k.len(), v.len()],
             Caches::I8([k, v], _) => [k.len(), v.len()],
         };
-        let Some(shape) = by.check(&inputs, lens)? else { return Ok(()) };
+        let Some(mut shape) = by.check(&inputs, lens)? else { return Ok(()) };
         let kind = match &caches {
             Caches::Same(..) => 0,
             Caches::F8(..) => 1,
@@ -142,11 +180,13 @@ impl Kernels {
             ["rope_append_f32_f8", "rope_append_f16_f8", "rope_append_bf16_f8"],
             ["rope_append_f32_i8", "rope_append_f16_i8", "rope_append_bf16_i8"],
         ];
-        let heads = shape.tokens as usize * (shape.heads + 2 * shape.kv_heads) as usize;
-        let grid = heads.div_ceil(WARPS).min(MAX_GRID as usize) as u32;
+        if inputs.weights.is_none() {
+            shape.in_packs(size_of::<T>(), matches!(caches, Caches::I8(..)));
+        }
         let launch = self.function(&modules::KV_CACHE, NAMES[kind][T::INDEX])?.launch(stream);
         let (q_weight, k_weight) = inputs.weights.unzip();
-        let launch = launch.grid(grid).block(BLOCK).arg(shape).arg(inputs.q).arg(inputs.k).arg(inputs.v);
+        let launch =
+            launch.grid(shape.grid()).block(BLOCK).arg(shape).arg(inputs.q).arg(inputs.k).arg(inputs.v);
         let launch = launch.arg(q_weight).arg(k_weight).arg(inputs.tables.0).arg(inputs.tables.1);
         let launch: Launch<'a> = launch.arg(inputs.slots);
         let launch = match caches {
@@ -162,7 +202,7 @@ impl Kernels {
         // SAFETY: queries, keys and values have the heads of `tokens` tokens, the tables have tokens*rotary/2
         // elements, and weights have `size`; slots beyond the caches are skipped, and those in them exist. A
         // warp reads both elements of a pair before it writes them, and all of a head before that if there is
-        // a norm.
+        // a norm. A lane with packs has whole pairs, too.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -235,6 +275,8 @@ impl RopeAppend {
             values: Pages::of(&self.values),
             eps: self.eps,
             interleaved: u32::from(self.style == RopeStyle::Interleaved),
+            lanes: 0,
+            at_once: 0,
         }))
     }
 }

@@ -120,56 +120,101 @@ fn gates_give_their_blocks_too() {
     for_every_type!(gates_with_blocks);
 }
 
-const TOKENS: usize = 4;
-const SLOTS: [i64; TOKENS] = [9, -1, 2, 12];
-const SIZE: usize = 40;
-/// Queries, then keys, then values of a token.
-const STRIDE: usize = 5 * SIZE;
+/// Queries, then keys, then values of each token, from `start` on, and caches with pages of four positions.
+#[derive(Clone, Copy)]
+struct Setting {
+    tokens: usize,
+    heads: usize,
+    kv_heads: usize,
+    size: usize,
+    rotary: usize,
+    /// Elements between heads of a cache.
+    gap: usize,
+    start: usize,
+}
 
-fn shape(style: RopeStyle) -> RopeAppend {
-    let heads = |heads| Heads { heads, size: SIZE, token_stride: STRIDE, head_stride: SIZE };
-    let cache = CacheLayout { position_stride: 50, ..CacheLayout::heads_first(3, 1, 4, 50) };
-    let cache = CacheLayout { size: SIZE, ..cache };
-    RopeAppend { q: heads(3), k: heads(1), v: heads(1), keys: cache, values: cache, style, eps: 1e-5 }
+const FEW: Setting = Setting { tokens: 4, heads: 3, kv_heads: 1, size: 40, rotary: 32, gap: 10, start: 0 };
+
+impl Setting {
+    /// Of a token to the next.
+    fn stride(&self) -> usize {
+        (self.heads + 2 * self.kv_heads) * self.size
+    }
+    fn len(&self) -> usize {
+        self.start + self.tokens * self.stride()
+    }
+    /// Where keys and values begin.
+    fn parts(&self) -> (usize, usize) {
+        let keys = self.start + self.heads * self.size;
+        (keys, keys + self.kv_heads * self.size)
+    }
+    /// In any order; the second token has none, and the last one's is beyond the cache.
+    fn slots(&self) -> Vec<i64> {
+        let last = self.cache().slots() as i64;
+        let slot = |token: usize| match token {
+            1 => -1,
+            _ if token + 1 == self.tokens => last,
+            _ => (9 + token as i64 * 5) % last,
+        };
+        (0..self.tokens).map(slot).collect()
+    }
+    fn cache(&self) -> CacheLayout {
+        let page = self.size + self.gap;
+        // A prime number of pages: the slots are different.
+        let pages = [3, 7, 11, 17, 23].into_iter().find(|pages| 4 * pages >= self.tokens).unwrap();
+        CacheLayout { size: self.size, ..CacheLayout::heads_first(pages, self.kv_heads, 4, page) }
+    }
+    fn shape(&self, style: RopeStyle) -> RopeAppend {
+        let (size, token_stride, cache) = (self.size, self.stride(), self.cache());
+        let heads = |heads| Heads { heads, size, token_stride, head_stride: size };
+        let (q, kv) = (heads(self.heads), heads(self.kv_heads));
+        RopeAppend { q, k: kv, v: kv, keys: cache, values: cache, style, eps: 1e-5 }
+    }
 }
 
 /// The parts of `packed`, whose queries are changed.
 fn inputs<'a, T: Float<Compute = f32>>(
+    setting: &Setting,
     packed: &'a mut DeviceBuffer<T>,
     same: &'a DeviceBuffer<T>,
     tables: (&'a DeviceBuffer<f32>, &'a DeviceBuffer<f32>),
     slots: &'a DeviceBuffer<i64>,
 ) -> RopeAppendInputs<'a, T> {
+    let (keys, values) = setting.parts();
     RopeAppendInputs {
-        q: packed.as_mut_slice(),
-        k: same.slice(3 * SIZE..).unwrap(),
-        v: same.slice(4 * SIZE..).unwrap(),
+        q: packed.slice_mut(setting.start..).unwrap(),
+        k: same.slice(keys..).unwrap(),
+        v: same.slice(values..).unwrap(),
         weights: None,
         tables: (tables.0.as_slice(), tables.1.as_slice()),
         slots: slots.as_slice(),
     }
 }
 
-fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
+fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench, setting: &Setting) {
     let (kernels, stream) = (&bench.kernels, &bench.stream);
-    let given_numbers = random::<T>(TOKENS * STRIDE, 65, 2.0);
-    let slots = bench.upload(&SLOTS);
-    let cos = bench.upload(&random::<f32>(TOKENS * 16, 66, 1.0));
-    let sin = bench.upload(&random::<f32>(TOKENS * 16, 67, 1.0));
+    let (tokens, (keys_at, values_at)) = (setting.tokens, setting.parts());
+    let given_numbers = random::<T>(setting.len(), 65, 2.0);
+    let slots = bench.upload(&setting.slots());
+    let table = |seed| bench.upload(&random::<f32>(tokens * setting.rotary / 2, seed, 1.0));
+    let (cos, sin) = (table(66), table(67));
+    let cache = setting.cache();
+    let (len, scale_len) = (cache.pages * cache.page_stride, cache.slots() * cache.heads);
     for style in [RopeStyle::HalfSplit, RopeStyle::Interleaved] {
-        let by = shape(style);
+        let by = setting.shape(style);
         let same = bench.upload(&given_numbers);
         let (mut packed, mut expected) = (bench.upload(&given_numbers), bench.upload(&given_numbers));
-        let caches = || [bench.zeroed::<T>(3 * 200), bench.zeroed::<T>(3 * 200)];
+        let caches = || [bench.zeroed::<T>(len), bench.zeroed::<T>(len)];
         let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (caches(), caches());
-        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let given = inputs(setting, &mut packed, &same, (&cos, &sin), &slots);
         let into = Caches::Same(keys.as_mut_slice(), values.as_mut_slice());
         kernels.rope_append(stream, &by, given, into).unwrap();
-        kernels.rope_in_place(stream, style, TOKENS, (&cos, &sin), &mut expected, &by.q).unwrap();
+        let part = expected.slice_mut(setting.start..).unwrap();
+        kernels.rope_in_place(stream, style, tokens, (&cos, &sin), part, &by.q).unwrap();
         let mut rotated = bench.upload(&given_numbers);
-        let part = rotated.slice_mut(3 * SIZE..).unwrap();
-        kernels.rope_in_place(stream, style, TOKENS, (&cos, &sin), part, &by.k).unwrap();
-        let (k, v) = (rotated.slice(3 * SIZE..).unwrap(), same.slice(4 * SIZE..).unwrap());
+        let part = rotated.slice_mut(keys_at..).unwrap();
+        kernels.rope_in_place(stream, style, tokens, (&cos, &sin), part, &by.k).unwrap();
+        let (k, v) = (rotated.slice(keys_at..).unwrap(), same.slice(values_at..).unwrap());
         kernels.kv_append(stream, k, &by.k, &slots, &mut expected_keys, &by.keys).unwrap();
         kernels.kv_append(stream, v, &by.v, &slots, &mut expected_values, &by.values).unwrap();
         let numbers =
@@ -178,10 +223,10 @@ fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
         assert_exact!(numbers(&keys), numbers(&expected_keys), "keys {style:?} {}", T::NAME);
         assert_exact!(numbers(&values), numbers(&expected_values), "values {style:?} {}", T::NAME);
 
-        let eighths = || [bench.zeroed::<F8E4M3>(600), bench.zeroed::<F8E4M3>(600)];
+        let eighths = || [bench.zeroed::<F8E4M3>(len), bench.zeroed::<F8E4M3>(len)];
         let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (eighths(), eighths());
         let mut packed = bench.upload(&given_numbers);
-        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let given = inputs(setting, &mut packed, &same, (&cos, &sin), &slots);
         let into = Caches::F8(0.25, keys.as_mut_slice(), values.as_mut_slice());
         kernels.rope_append(stream, &by, given, into).unwrap();
         kernels.kv_append_f8(stream, k, &by.k, &slots, 0.25, &mut expected_keys, &by.keys).unwrap();
@@ -191,13 +236,13 @@ fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
         assert_exact!(bits(&keys), bits(&expected_keys), "keys of 8 bits {style:?} {}", T::NAME);
         assert_exact!(bits(&values), bits(&expected_values), "values of 8 bits {style:?} {}", T::NAME);
 
-        let bytes = || [bench.zeroed::<i8>(600), bench.zeroed::<i8>(600)];
-        let scales = || [bench.zeroed::<f32>(12), bench.zeroed::<f32>(12)];
+        let bytes = || [bench.zeroed::<i8>(len), bench.zeroed::<i8>(len)];
+        let scales = || [bench.zeroed::<f32>(scale_len), bench.zeroed::<f32>(scale_len)];
         let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (bytes(), bytes());
         let ([mut of_keys, mut of_values], [mut expected_of_keys, mut expected_of_values]) =
             (scales(), scales());
         let mut packed = bench.upload(&given_numbers);
-        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let given = inputs(setting, &mut packed, &same, (&cos, &sin), &slots);
         let into = Caches::I8(
             [keys.as_mut_slice(), values.as_mut_slice()],
             [of_keys.as_mut_slice(), of_values.as_mut_slice()],
@@ -216,26 +261,66 @@ fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
     }
 }
 
+fn every_type_is_rotated_and_appended(setting: Setting) {
+    let bench = Bench::open();
+    rotated_and_appended::<f32>(&bench, &setting);
+    rotated_and_appended::<half::f16>(&bench, &setting);
+    rotated_and_appended::<half::bf16>(&bench, &setting);
+}
+
 #[test]
 fn heads_are_rotated_and_appended_as_by_two_kernels() {
-    for_every_type!(rotated_and_appended);
+    every_type_is_rotated_and_appended(FEW);
+}
+
+/// A warp has several heads, whose lanes have two packs each.
+#[test]
+fn heads_in_packs_are_rotated_and_appended() {
+    every_type_is_rotated_and_appended(Setting {
+        heads: 5,
+        kv_heads: 2,
+        size: 64,
+        rotary: 64,
+        gap: 8,
+        ..FEW
+    });
+    every_type_is_rotated_and_appended(Setting { size: 64, rotary: 32, gap: 0, ..FEW });
+}
+
+/// Neither the lanes of a head nor the heads of a workgroup are a power of two.
+#[test]
+fn heads_of_three_lanes_are_rotated_and_appended() {
+    every_type_is_rotated_and_appended(Setting { size: 48, rotary: 16, gap: 0, ..FEW });
+}
+
+/// Everything but the addresses is a multiple of packs.
+#[test]
+fn heads_at_odd_addresses_are_rotated_and_appended() {
+    every_type_is_rotated_and_appended(Setting { size: 64, rotary: 64, gap: 0, start: 1, ..FEW });
+}
+
+/// A lane has packs of several heads of a token.
+#[test]
+fn heads_of_many_tokens_are_rotated_and_appended() {
+    let setting = Setting { tokens: 65, heads: 9, kv_heads: 4, size: 128, rotary: 128, gap: 0, start: 0 };
+    rotated_and_appended::<half::f16>(&Bench::open(), &setting);
 }
 
 #[test]
 fn bad_shapes_are_refused() {
     let bench = Bench::open();
     let (kernels, stream) = (&bench.kernels, &bench.stream);
-    let (same, slots) = (bench.zeroed::<f32>(TOKENS * STRIDE), bench.upload(&SLOTS));
-    let (cos, short) = (bench.zeroed::<f32>(TOKENS * 16), bench.zeroed::<f32>(7));
-    let large = bench.zeroed::<f32>(TOKENS * 21);
+    let (same, slots) = (bench.zeroed::<f32>(FEW.len()), bench.upload(&FEW.slots()));
+    let (cos, short) = (bench.zeroed::<f32>(FEW.tokens * 16), bench.zeroed::<f32>(7));
+    let large = bench.zeroed::<f32>(FEW.tokens * 21);
     let refused = |by: RopeAppend, tables, cache: usize| {
-        let mut packed = bench.zeroed::<f32>(TOKENS * STRIDE);
+        let mut packed = bench.zeroed::<f32>(FEW.len());
         let (mut keys, mut values) = (bench.zeroed::<f32>(600), bench.zeroed::<f32>(cache));
-        let given = inputs(&mut packed, &same, tables, &slots);
+        let given = inputs(&FEW, &mut packed, &same, tables, &slots);
         let into = Caches::Same(keys.as_mut_slice(), values.as_mut_slice());
         kernels.rope_append(stream, &by, given, into).unwrap_err().to_string()
     };
-    let by = shape(RopeStyle::HalfSplit);
+    let by = FEW.shape(RopeStyle::HalfSplit);
     assert!(refused(by, (&cos, &short), 600).contains("`sin` has 7 elements"));
     assert!(refused(by, (&large, &large), 600).contains("fewer elements than are rotated"));
     assert!(refused(by, (&cos, &cos), 100).contains("`cache`"));
@@ -243,7 +328,7 @@ fn bad_shapes_are_refused() {
     assert!(refused(RopeAppend { v: two, ..by }, (&cos, &cos), 600).contains("`heads of v` is 2"));
     let small = Heads { size: 8, ..by.k };
     assert!(refused(RopeAppend { k: small, ..by }, (&cos, &cos), 600).contains("size of k's heads"));
-    let more = Heads { token_stride: 2 * STRIDE, ..by.q };
+    let more = Heads { token_stride: 2 * FEW.stride(), ..by.q };
     assert!(refused(RopeAppend { q: more, ..by }, (&cos, &cos), 600).contains("`q`"));
 
     let mut blocks = QuantVectors::zeroed(stream, 2, 64).unwrap();
