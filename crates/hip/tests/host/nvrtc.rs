@@ -1,6 +1,5 @@
 //! Programs for NVIDIA GPUs, compiled by NVIDIA's NVRTC. Neither a GPU nor a driver is needed.
 
-use hip::code_object::Feature;
 use hip::rtc::{Compiler, Dialect, Program, Severity};
 use hip::{Error, TargetId};
 use test_skip::{Lack, skip};
@@ -18,7 +17,7 @@ fn compiler() -> Option<Compiler> {
 }
 
 fn target() -> TargetId {
-    TargetId { processor: "sm_80".to_owned(), sramecc: Feature::Any, xnack: Feature::Any }
+    TargetId::nvidia("sm_80").unwrap()
 }
 
 #[test]
