@@ -45,6 +45,18 @@ template <typename T> __global__ void fill(T* x, T v) {
 }
 
 #[test]
+fn the_architecture_says_whether_code_is_a_cubin_or_ptx() {
+    let Some(compiler) = compiler() else { return };
+    // Instructions that only `sm_90a` has.
+    let source = "extern \"C\" __global__ void k() { asm volatile(\"wgmma.fence.sync.aligned;\"); }";
+    let compile = |name: &str| compiler.compile(&Program::new(source), &TargetId::nvidia(name).unwrap());
+    assert!(compile("sm_90a").unwrap().code.starts_with(b"\x7fELF"));
+    let ptx = String::from_utf8(compile("compute_90a").unwrap().code).unwrap();
+    assert!(ptx.contains(".target sm_90a") && ptx.contains("wgmma.fence"), "{ptx}");
+    assert!(matches!(compile("sm_90"), Err(Error::Compile(_))));
+}
+
+#[test]
 fn messages_of_nvrtc_have_places() {
     let Some(compiler) = compiler() else { return };
     let program =
