@@ -285,10 +285,9 @@ unsafe extern "C" fn encode_tiled(
 ) -> CUresult {
     let numbers = [data_type.0, rank, interleave.0, swizzle.0, promotion.0, fill.0].map(u64::from);
     // SAFETY: the caller gives a map.
-    unsafe {
-        (*map).opaque[..6].copy_from_slice(&numbers);
-        (*map).opaque[6] = address.addr() as u64;
-    }
+    let map = unsafe { &mut *map };
+    map.opaque[..6].copy_from_slice(&numbers);
+    map.opaque[6] = address.addr() as u64;
     OK
 }
 
