@@ -48,16 +48,40 @@ pub fn ptx_reaches_further(arch: &str) -> bool {
     parse(arch).is_some_and(|(_, suffix)| reach(suffix, false) != reach(suffix, true))
 }
 
+/// Whether a cubin for an architecture (`sm_80`) runs on an NVIDIA GPU (`sm_86`).
+#[must_use]
+pub fn cubin_runs_on(arch: &str, device: &str) -> bool {
+    fit(arch, true, device).is_some()
+}
+
+/// Whether a name is that of an architecture (`sm_90a`).
+pub(crate) fn is_one(name: &str) -> bool {
+    parse(name).is_some_and(|(_, suffix)| reach(suffix, true).is_some())
+}
+
 /// Number and suffix of an architecture: 90 and `a` of `sm_90a`.
 fn parse(name: &str) -> Option<(u32, &str)> {
     let name = name.strip_prefix("sm_")?;
     let (digits, suffix) = name.split_at(name.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
-    Some((digits.parse().ok()?, suffix))
+    let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok());
+    Some((number??, suffix))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cubins_run_within_a_major_number() {
+        for (arch, device) in [("sm_80", "sm_86"), ("sm_90a", "sm_90"), ("sm_100f", "sm_103")] {
+            assert!(cubin_runs_on(arch, device), "{arch} {device}");
+        }
+        for (arch, device) in
+            [("sm_80", "sm_90"), ("sm_86", "sm_80"), ("sm_100a", "sm_103"), ("gfx90a", "sm_90")]
+        {
+            assert!(!cubin_runs_on(arch, device), "{arch} {device}");
+        }
+    }
 
     #[test]
     fn ptx_of_one_architecture_or_family_reaches_no_further_than_its_cubin() {

@@ -51,4 +51,4 @@ pub use image::{Binding, Relocation, RelocationKind, Segment, Symbol, SymbolKind
 pub use kernel::{Access, Arg, ArgKind, HiddenArg, Kernel};
 pub use parse::CodeObject;
 pub use processors::{Architecture, Limits, PROCESSORS, Processor, gfx_version};
-pub use target::{Feature, Match, ParseTargetError, TargetId};
+pub use target::{Feature, Match, ParseArchitectureError, ParseTargetError, TargetId};

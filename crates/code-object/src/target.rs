@@ -1,6 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::cuda_arch;
 use crate::processors::Processor;
 
 /// State of a switchable hardware feature in a target id.
@@ -35,7 +36,8 @@ impl Feature {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TargetId {
-    /// Processor name, `gfx…`. A name that is not in [`PROCESSORS`](crate::PROCESSORS) is allowed.
+    /// Processor name, `gfx…`. A name that is not in [`PROCESSORS`](crate::PROCESSORS) is allowed. For what
+    /// [`nvidia`](TargetId::nvidia) makes, NVIDIA's architecture.
     pub processor: String,
     /// SRAM ECC.
     pub sramecc: Feature,
@@ -62,6 +64,26 @@ impl TargetId {
     pub fn new(processor: &str) -> Result<Self, ParseTargetError> {
         check_processor(processor, processor)?;
         Ok(Self { processor: processor.to_owned(), sramecc: Feature::Any, xnack: Feature::Any })
+    }
+
+    /// An architecture of NVIDIA's as its compilers write it, which has no features: `sm_90a`, or the virtual
+    /// `compute_90`. [`FromStr`] refuses these, because they are no target of AMD's.
+    ///
+    /// ```
+    /// use code_object::TargetId;
+    ///
+    /// assert_eq!(TargetId::nvidia("sm_90a")?.to_string(), "sm_90a");
+    /// assert!(TargetId::nvidia("gfx1100").is_err());
+    /// # Ok::<(), code_object::ParseArchitectureError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ParseArchitectureError`] if the text is not such a name.
+    pub fn nvidia(architecture: &str) -> Result<Self, ParseArchitectureError> {
+        if !cuda_arch::is_one(&architecture.replacen("compute_", "sm_", 1)) {
+            return Err(ParseArchitectureError { text: architecture.to_owned() });
+        }
+        Ok(Self { processor: architecture.to_owned(), sramecc: Feature::Any, xnack: Feature::Any })
     }
 
     /// Whether the processor stands for several (`gfx11-generic`).
@@ -126,6 +148,14 @@ pub struct ParseTargetError {
     pub text: String,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// Why a text is not an architecture of NVIDIA's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no architecture of NVIDIA's; right would be for example sm_90, sm_90a or compute_90")]
+pub struct ParseArchitectureError {
+    /// The text.
+    pub text: String,
 }
 
 impl FromStr for TargetId {
@@ -220,6 +250,18 @@ mod tests {
         assert!(id("gfx1399").runs_on(&id("gfx1399")));
         assert!(!id("gfx1399").is_known());
         assert!(id("gfx13-generic").is_generic());
+    }
+
+    #[test]
+    fn architectures_of_nvidias_are_told_from_other_names() {
+        for name in ["sm_80", "sm_90a", "sm_100f", "compute_90", "compute_120a"] {
+            let target = TargetId::nvidia(name).unwrap();
+            assert_eq!((target.to_string(), target.is_known()), (name.to_owned(), false));
+        }
+        for name in ["", "sm_", "sm_a", "sm_90b", "sm_90aa", "sm_9 0", "compute_", "lto_90", "90", "gfx90a"] {
+            let error = TargetId::nvidia(name).unwrap_err();
+            assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+        }
     }
 
     #[test]

@@ -169,11 +169,6 @@ pub(crate) fn table_of_handle() -> Outcome<&'static Table> {
     }
 }
 
-/// Whether the devices are NVIDIA's, whose driver takes NVIDIA's code.
-pub(crate) fn takes_cuda_code() -> bool {
-    backend().is_ok_and(Backend::takes_cuda_code)
-}
-
 /// A HIP status as a CUDA status.
 pub(crate) fn check(code: hipError_t) -> Outcome {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(translate(code)) }

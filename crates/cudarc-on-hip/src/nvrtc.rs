@@ -1,13 +1,24 @@
 //! Compiling kernels at run time.
 //!
-//! [`compile_ptx`] compiles CUDA C++ for the calling thread's device, or otherwise the first one. It uses
-//! AMD's `libhiprtc` or this machine's device compiler. Sources are plain CUDA, and warps have 32 lanes on
-//! every device.
+//! [`compile_ptx`] compiles CUDA C++ for the calling thread's device, or otherwise the first one. For AMD's
+//! GPUs it uses AMD's `libhiprtc` or this machine's device compiler, for NVIDIA's GPUs NVRTC. Without a device,
+//! the architecture that the options name chooses the compiler. Sources are plain CUDA, and warps have 32 lanes
+//! on every device.
 //!
-//! What CUDA calls PTX is AMD code in text form here, so that programs can store it as a string. Unlike PTX,
-//! it is for one target.
+//! What CUDA calls PTX is machine code in text form here, so that programs can store it as a string. Unlike
+//! PTX, it is for one target.
 //!
-//! # Options
+//! # NVIDIA's GPUs
+//! NVRTC gets sources and options as they are, except for the architecture:
+//!
+//! | architecture | code |
+//! |---|---|
+//! | none | machine code for the device |
+//! | `sm_90a`, and the device runs it | machine code for that |
+//! | `sm_80`, and the device does not run it | PTX, as for `compute_80` |
+//! | `compute_90` | PTX, which the driver compiles when it loads it; `nvrtcGetCUBINSize` gives 0 |
+//!
+//! # Options for AMD's GPUs
 //! | NVRTC's option | meaning here |
 //! |---|---|
 //! | `--gpu-architecture=gfx…` | that target; NVIDIA's architectures have no effect |

@@ -4,6 +4,7 @@ mod capture;
 mod convert;
 mod copy;
 mod device;
+mod driver;
 mod error;
 mod event;
 mod external;

@@ -1,14 +1,15 @@
 //! HIP's functions over a driver that takes down what it is asked.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_sys::{
     Builder, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUfunction,
     CUfunction_attribute, CUgraph, CUgraphNode, CUjit_option, CUjitInputType, CUlaunchAttributeID,
-    CUlaunchConfig, CUlinkState, CUresult, CUstream, CUstreamCallback, CUuuid,
+    CUlaunchConfig, CUlinkState, CUresult, CUstream, CUstreamCallback, CUtensorMap, CUtensorMapDataType,
+    CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion, CUtensorMapSwizzle, CUuuid,
 };
 use hip_sys::{
     hipDeviceAttribute_t, hipError_t, hipExtent, hipJitInputType, hipJitOption, hipMemcpy3DParms,
@@ -91,6 +92,7 @@ unsafe extern "C" fn attribute(value: *mut c_int, which: CUdevice_attribute, _: 
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => 9,
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => 0,
         A::CU_DEVICE_ATTRIBUTE_WARP_SIZE => 32,
+        A::CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED => 1,
         A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK => 48 << 10,
         A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => 227 << 10,
         A::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS => 1,
@@ -267,6 +269,48 @@ unsafe extern "C" fn link_destroy(state: CUlinkState) -> CUresult {
     OK
 }
 
+unsafe extern "C" fn encode_tiled(
+    map: *mut CUtensorMap,
+    data_type: CUtensorMapDataType,
+    rank: u32,
+    address: *mut c_void,
+    _: *const u64,
+    _: *const u64,
+    _: *const u32,
+    _: *const u32,
+    interleave: CUtensorMapInterleave,
+    swizzle: CUtensorMapSwizzle,
+    promotion: CUtensorMapL2promotion,
+    fill: CUtensorMapFloatOOBfill,
+) -> CUresult {
+    let numbers = [data_type.0, rank, interleave.0, swizzle.0, promotion.0, fill.0].map(u64::from);
+    // SAFETY: the caller gives a map.
+    let map = unsafe { &mut *map };
+    map.opaque[..6].copy_from_slice(&numbers);
+    map.opaque[6] = address.addr() as u64;
+    OK
+}
+
+unsafe extern "C" fn encode_im2col(
+    _: *mut CUtensorMap,
+    _: CUtensorMapDataType,
+    rank: u32,
+    _: *mut c_void,
+    _: *const u64,
+    _: *const u64,
+    _: *const c_int,
+    _: *const c_int,
+    _: u32,
+    _: u32,
+    _: *const u32,
+    _: CUtensorMapInterleave,
+    _: CUtensorMapSwizzle,
+    _: CUtensorMapL2promotion,
+    _: CUtensorMapFloatOOBfill,
+) -> CUresult {
+    if rank < 3 { CUresult::CUDA_ERROR_INVALID_VALUE } else { OK }
+}
+
 fn hip() -> &'static hip_sys::Table {
     static CUDA: OnceLock<&'static cuda_sys::Table> = OnceLock::new();
     let cuda = CUDA.get_or_init(|| {
@@ -279,6 +323,7 @@ fn hip() -> &'static hip_sys::Table {
         builder.cuLaunchKernelEx(launch_with).cuDriverGetVersion(driver_version);
         builder.cuLinkCreate_v2(link_create).cuLinkAddData_v2(link_add);
         builder.cuLinkComplete(link_complete).cuLinkDestroy(link_destroy);
+        builder.cuTensorMapEncodeTiled(encode_tiled).cuTensorMapEncodeIm2col(encode_im2col);
         builder.cuStreamAddCallback(call_back).cuGraphAddMemcpyNode(copy_node);
         host_code::provide(&mut builder);
         // SAFETY: the functions do what the headers say, as far as these tests need.
@@ -424,6 +469,40 @@ fn a_kernel_overlaps_if_its_module_says_so() {
     assert_eq!(launch(100 << 10), hipError_t::hipSuccess);
     assert!(OVERLAPPED.get());
     assert_eq!(launch(228 << 10), hipError_t::hipErrorInvalidValue);
+}
+
+#[test]
+fn tensor_maps_and_attributes_that_hip_lacks_are_the_drivers() {
+    let calls = hip().ext.driver_calls.unwrap();
+    let mut value = 7;
+    let tensor_maps = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED.0;
+    // SAFETY: the result is a place to write to.
+    let mut ask = |which, device| unsafe { ((calls.attribute)(&raw mut value, which, device), value) };
+    assert_eq!(ask(tensor_maps, 1), (hipError_t::hipSuccess, 1));
+    assert_eq!(ask(tensor_maps, 2).0, hipError_t::hipErrorInvalidDevice);
+    assert_eq!(ask(9999, 0).0, hipError_t::hipErrorInvalidValue);
+    let mut map = CUtensorMap::default();
+    let place = (&raw mut map).cast::<c_void>();
+    let (long, word, corner, address) = (null(), null(), null(), std::ptr::without_provenance_mut(0xabc0));
+    // SAFETY: the driver's function writes the map, and reads none of the arrays.
+    let tiled = unsafe { (calls.encode_tiled)(place, 6, 3, address, long, long, word, word, 1, 2, 3, 4) };
+    assert_eq!((tiled, &map.opaque[..7]), (hipError_t::hipSuccess, &[6, 3, 1, 2, 3, 4, 0xabc0][..]));
+    let im2col = |rank| {
+        // SAFETY: the driver's function reads and writes nothing.
+        unsafe {
+            let encode = calls.encode_im2col;
+            encode(place, 6, rank, address, long, long, corner, corner, 8, 8, word, 0, 0, 0, 0)
+        }
+    };
+    assert_eq!(im2col(2), hipError_t::hipErrorInvalidValue);
+    assert_eq!(im2col(3), hipError_t::hipSuccess);
+    // SAFETY: this driver lacks the functions.
+    unsafe {
+        let wide =
+            (calls.encode_im2col_wide)(place, 6, 3, address, long, long, 0, 0, 8, 8, word, 0, 0, 0, 0, 0);
+        assert_ne!(wide, hipError_t::hipSuccess);
+        assert_ne!((calls.replace_address)(place, address), hipError_t::hipSuccess);
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ use std::ptr::NonNull;
 use sys_load::Library;
 
 pub use bindings::*;
+pub use driver_calls::{DriverCalls, EncodeIm2col, EncodeIm2colWide, EncodeTiled};
 pub use exported::{EXTENSIONS_SYMBOL, ExportedExtensions, GetExtensions};
 pub use host_code::{HostCode, RegisterFunction, RegisterManagedVariable, RegisterVariable};
 pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
@@ -62,6 +63,7 @@ pub mod legacy;
 )]
 mod table;
 mod bridge;
+mod driver_calls;
 mod exported;
 mod host_code;
 pub mod rtc;
@@ -114,6 +116,8 @@ pub struct Extensions {
     pub open_virtual: Option<OpenVirtual>,
     /// Tells of modules that are not AMD's code objects. Where it is there, modules are none of these.
     pub driver_code: Option<DriverCode>,
+    /// What NVIDIA's driver does and HIP has no functions for.
+    pub driver_calls: Option<DriverCalls>,
     /// Whether the implementation writes its calls to the timeline (`FERROCM_TRACE`) of this copy of it.
     pub records_calls: bool,
 }
@@ -190,6 +194,7 @@ impl Extensions {
         leave_reports: None,
         open_virtual: None,
         driver_code: None,
+        driver_calls: None,
         records_calls: false,
     };
 }

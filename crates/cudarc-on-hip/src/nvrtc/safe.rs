@@ -88,7 +88,7 @@ pub fn compile_ptx<S: AsRef<str>>(src: S) -> Result<Ptx, CompileError> {
     compile_ptx_with_opts(src, CompileOptions::default())
 }
 
-/// Compiles CUDA's C++ with [options](super#options).
+/// Compiles CUDA's C++ with [options](super#options-for-amds-gpus).
 ///
 /// # Panics
 /// If a text has a NUL.
@@ -155,7 +155,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// [Options](super#options) of the compiler; unset options are not passed.
+/// [Options](super#options-for-amds-gpus) of the compiler; unset options are not passed.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub struct CompileOptions {
     /// Whether numbers too small to be normal are zero.
@@ -174,7 +174,8 @@ pub struct CompileOptions {
     pub maxrregcount: Option<usize>,
     /// Folders of headers.
     pub include_paths: Vec<String>,
-    /// The architecture: one of AMD's targets. NVIDIA's have no effect.
+    /// The architecture: one of AMD's targets, or for NVIDIA's GPUs one of NVIDIA's, which have no effect for
+    /// AMD's.
     pub arch: Option<&'static str>,
     /// The name of the source in messages.
     pub name: Option<String>,

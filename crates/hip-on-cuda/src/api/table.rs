@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use super::{
-    capture, copy, device, error, event, external, fill, graph, ipc, kernel, limits, link, memory, module,
-    nodes, occupancy, peer, pointer, pool, properties, stream, stub, virtual_memory,
+    capture, copy, device, driver, error, event, external, fill, graph, ipc, kernel, limits, link, memory,
+    module, nodes, occupancy, peer, pointer, pool, properties, stream, stub, virtual_memory,
 };
 
 macro_rules! functions {
@@ -109,7 +109,8 @@ pub(crate) fn table() -> &'static Table {
         let mut builder = Builder::new("hip-on-cuda", env!("CARGO_PKG_VERSION"));
         provide(&mut builder);
         let (driver_code, host_code) = (Some(module::DRIVER_CODE), Some(stub::HOST_CODE));
-        builder.extensions(Extensions { driver_code, host_code, ..Extensions::NONE });
+        let driver_calls = Some(driver::DRIVER_CALLS);
+        builder.extensions(Extensions { driver_code, driver_calls, host_code, ..Extensions::NONE });
         // SAFETY: each function does what HIP's documentation says, by the driver's function that does the
         // same, or returns an error.
         unsafe { builder.finish() }

@@ -186,6 +186,7 @@ pub(crate) fn table() -> &'static Table {
             has_exact_bounds: Some(device::has_exact_bounds),
             // The code that chose the HSA implementation sets these: reports and virtual devices.
             driver_code: None,
+            driver_calls: None,
             leave_reports: None,
             open_virtual: None,
             records_calls: true,

@@ -138,14 +138,9 @@ pub(crate) fn read(table: &hip_sys::Table, ordinal: i32) -> Result<Properties> {
     })
 }
 
-/// A target id of AMD's, or an architecture of NVIDIA's, which has no features.
+/// A target id of AMD's, or an architecture of NVIDIA's.
 fn target(architecture: &str) -> std::result::Result<TargetId, code_object::ParseTargetError> {
-    let number = architecture.strip_prefix("sm_").unwrap_or_default();
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return architecture.parse();
-    }
-    let any = code_object::Feature::Any;
-    Ok(TargetId { processor: architecture.to_owned(), sramecc: any, xnack: any })
+    TargetId::nvidia(architecture).or_else(|_| architecture.parse())
 }
 
 fn number(value: i32) -> u32 {

@@ -1,6 +1,5 @@
 //! Programs for NVIDIA GPUs, compiled by NVIDIA's NVRTC. Neither a GPU nor a driver is needed.
 
-use hip::code_object::Feature;
 use hip::rtc::{Compiler, Dialect, Program, Severity};
 use hip::{Error, TargetId};
 use test_skip::{Lack, skip};
@@ -18,7 +17,7 @@ fn compiler() -> Option<Compiler> {
 }
 
 fn target() -> TargetId {
-    TargetId { processor: "sm_80".to_owned(), sramecc: Feature::Any, xnack: Feature::Any }
+    TargetId::nvidia("sm_80").unwrap()
 }
 
 #[test]
@@ -43,6 +42,18 @@ template <typename T> __global__ void fill(T* x, T v) {
     let hip =
         "#include <hip/hip_runtime.h>\nextern \"C\" __global__ void k(int* x) { x[hipThreadIdx_x] = 3; }";
     compiler.compile(&Program::new(hip).dialect(Dialect::Hip), &target()).unwrap();
+}
+
+#[test]
+fn the_architecture_says_whether_code_is_a_cubin_or_ptx() {
+    let Some(compiler) = compiler() else { return };
+    // Instructions that only `sm_90a` has.
+    let source = "extern \"C\" __global__ void k() { asm volatile(\"wgmma.fence.sync.aligned;\"); }";
+    let compile = |name: &str| compiler.compile(&Program::new(source), &TargetId::nvidia(name).unwrap());
+    assert!(compile("sm_90a").unwrap().code.starts_with(b"\x7fELF"));
+    let ptx = String::from_utf8(compile("compute_90a").unwrap().code).unwrap();
+    assert!(ptx.contains(".target sm_90a") && ptx.contains("wgmma.fence"), "{ptx}");
+    assert!(matches!(compile("sm_90"), Err(Error::Compile(_))));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Devices.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_uint};
 
 use hip_sys::{hipDeviceP2PAttr, hipUUID};
 
 use super::attributes::attribute_of;
 use super::{CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUmemoryPool, CUuuid, functions};
-use crate::backend::{Outcome, backend, give, hip_call, trusts_stream_order};
+use crate::backend::{Outcome, backend, check, give, hip_call, trusts_stream_order};
 
 /// Lanes of a warp: CUDA sources are compiled for 32 on every target.
 const WARP_SIZE: c_int = 32;
@@ -73,7 +73,12 @@ functions! {
             _ => {}
         }
         // Attributes without a HIP counterpart are specific to NVIDIA's hardware.
-        let Some(attribute) = attribute_of(attrib) else { return give(pi, 0) };
+        let Some(attribute) = attribute_of(attrib) else {
+            return match backend()?.table.ext.driver_calls {
+                Some(driver) => check((driver.attribute)(pi, attrib as c_uint, device.ordinal() as c_int)),
+                None => give(pi, 0),
+            };
+        };
         hip_call!(backend()?.table, hipDeviceGetAttribute(pi, attribute, device.ordinal() as c_int))
     }
 

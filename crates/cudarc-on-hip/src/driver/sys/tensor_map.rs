@@ -1,10 +1,13 @@
-//! Descriptions of tensors for NVIDIA's tensor memory accelerator, which no AMD GPU has. The types exist for
-//! programs that name them; each function returns `CUDA_ERROR_NOT_SUPPORTED`, and the device attribute
+//! Descriptions of tensors for the tensor memory accelerator of NVIDIA's GPUs, which the driver writes. No AMD
+//! GPU has one: there, each function returns `CUDA_ERROR_NOT_SUPPORTED`, and the device attribute
 //! `TENSOR_MAP_ACCESS_SUPPORTED` is 0.
 
 use std::ffi::{c_int, c_void};
 
+use hip_sys::DriverCalls;
+
 use super::{CUresult, cuuint32_t, cuuint64_t, functions};
+use crate::backend::{Outcome, backend, check};
 use crate::codes::codes;
 
 pub const CU_TENSOR_MAP_NUM_QWORDS: u32 = 16;
@@ -74,66 +77,82 @@ codes! {
     CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
 }
 
+/// What writes them.
+fn driver() -> Outcome<DriverCalls> {
+    backend()?.table.ext.driver_calls.ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
 functions! {
     fn cuTensorMapEncodeTiled(
-        _tensorMap: *mut CUtensorMap,
-        _tensorDataType: CUtensorMapDataType,
-        _tensorRank: cuuint32_t,
-        _globalAddress: *mut c_void,
-        _globalDim: *const cuuint64_t,
-        _globalStrides: *const cuuint64_t,
-        _boxDim: *const cuuint32_t,
-        _elementStrides: *const cuuint32_t,
-        _interleave: CUtensorMapInterleave,
-        _swizzle: CUtensorMapSwizzle,
-        _l2Promotion: CUtensorMapL2promotion,
-        _oobFill: CUtensorMapFloatOOBfill,
+        tensorMap: *mut CUtensorMap,
+        tensorDataType: CUtensorMapDataType,
+        tensorRank: cuuint32_t,
+        globalAddress: *mut c_void,
+        globalDim: *const cuuint64_t,
+        globalStrides: *const cuuint64_t,
+        boxDim: *const cuuint32_t,
+        elementStrides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion,
+        oobFill: CUtensorMapFloatOOBfill,
     ) {
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        check((driver()?.encode_tiled)(
+            tensorMap.cast(), tensorDataType as u32, tensorRank, globalAddress, globalDim, globalStrides,
+            boxDim, elementStrides, interleave as u32, swizzle as u32, l2Promotion as u32, oobFill as u32,
+        ))
     }
 
     fn cuTensorMapEncodeIm2col(
-        _tensorMap: *mut CUtensorMap,
-        _tensorDataType: CUtensorMapDataType,
-        _tensorRank: cuuint32_t,
-        _globalAddress: *mut c_void,
-        _globalDim: *const cuuint64_t,
-        _globalStrides: *const cuuint64_t,
-        _pixelBoxLowerCorner: *const c_int,
-        _pixelBoxUpperCorner: *const c_int,
-        _channelsPerPixel: cuuint32_t,
-        _pixelsPerColumn: cuuint32_t,
-        _elementStrides: *const cuuint32_t,
-        _interleave: CUtensorMapInterleave,
-        _swizzle: CUtensorMapSwizzle,
-        _l2Promotion: CUtensorMapL2promotion,
-        _oobFill: CUtensorMapFloatOOBfill,
+        tensorMap: *mut CUtensorMap,
+        tensorDataType: CUtensorMapDataType,
+        tensorRank: cuuint32_t,
+        globalAddress: *mut c_void,
+        globalDim: *const cuuint64_t,
+        globalStrides: *const cuuint64_t,
+        pixelBoxLowerCorner: *const c_int,
+        pixelBoxUpperCorner: *const c_int,
+        channelsPerPixel: cuuint32_t,
+        pixelsPerColumn: cuuint32_t,
+        elementStrides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion,
+        oobFill: CUtensorMapFloatOOBfill,
     ) {
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        check((driver()?.encode_im2col)(
+            tensorMap.cast(), tensorDataType as u32, tensorRank, globalAddress, globalDim, globalStrides,
+            pixelBoxLowerCorner, pixelBoxUpperCorner, channelsPerPixel, pixelsPerColumn, elementStrides,
+            interleave as u32, swizzle as u32, l2Promotion as u32, oobFill as u32,
+        ))
     }
 
     fn cuTensorMapEncodeIm2colWide(
-        _tensorMap: *mut CUtensorMap,
-        _tensorDataType: CUtensorMapDataType,
-        _tensorRank: cuuint32_t,
-        _globalAddress: *mut c_void,
-        _globalDim: *const cuuint64_t,
-        _globalStrides: *const cuuint64_t,
-        _pixelBoxLowerCornerWidth: c_int,
-        _pixelBoxUpperCornerWidth: c_int,
-        _channelsPerPixel: cuuint32_t,
-        _pixelsPerColumn: cuuint32_t,
-        _elementStrides: *const cuuint32_t,
-        _interleave: CUtensorMapInterleave,
-        _mode: CUtensorMapIm2ColWideMode,
-        _swizzle: CUtensorMapSwizzle,
-        _l2Promotion: CUtensorMapL2promotion,
-        _oobFill: CUtensorMapFloatOOBfill,
+        tensorMap: *mut CUtensorMap,
+        tensorDataType: CUtensorMapDataType,
+        tensorRank: cuuint32_t,
+        globalAddress: *mut c_void,
+        globalDim: *const cuuint64_t,
+        globalStrides: *const cuuint64_t,
+        pixelBoxLowerCornerWidth: c_int,
+        pixelBoxUpperCornerWidth: c_int,
+        channelsPerPixel: cuuint32_t,
+        pixelsPerColumn: cuuint32_t,
+        elementStrides: *const cuuint32_t,
+        interleave: CUtensorMapInterleave,
+        mode: CUtensorMapIm2ColWideMode,
+        swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion,
+        oobFill: CUtensorMapFloatOOBfill,
     ) {
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        check((driver()?.encode_im2col_wide)(
+            tensorMap.cast(), tensorDataType as u32, tensorRank, globalAddress, globalDim, globalStrides,
+            pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, channelsPerPixel, pixelsPerColumn,
+            elementStrides, interleave as u32, mode as u32, swizzle as u32, l2Promotion as u32, oobFill as u32,
+        ))
     }
 
-    fn cuTensorMapReplaceAddress(_tensorMap: *mut CUtensorMap, _globalAddress: *mut c_void) {
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    fn cuTensorMapReplaceAddress(tensorMap: *mut CUtensorMap, globalAddress: *mut c_void) {
+        check((driver()?.replace_address)(tensorMap.cast(), globalAddress))
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
-use hip::code_object::{TargetId, text};
+use hip::TargetId;
+use hip::code_object::text;
 use hip::rtc;
 
-use super::options::{Options, for_nvidia, translate};
+use super::options::{Plan, Refusal, plan};
 use super::{Outcome, nvrtcResult};
 use crate::backend;
 
@@ -55,10 +56,22 @@ impl Program {
     }
 
     pub(super) fn compile(&mut self, options: &[String]) -> Outcome {
-        let (Options { target, options }, prelude) = match backend::takes_cuda_code() {
-            true => (for_nvidia(options), ""),
-            false => (translate(options), PRELUDE),
-        };
+        match self.run(options) {
+            Ok(compiled) => {
+                self.compiled = Some(compiled);
+                Ok(())
+            }
+            Err((code, log)) => {
+                self.log = c_string(&log);
+                Err(code)
+            }
+        }
+    }
+
+    fn run(&mut self, options: &[String]) -> Result<Compiled, (nvrtcResult, String)> {
+        let Plan { by_nvidia, target, options } =
+            plan(options, device()).map_err(|refused| not_planned(&refused))?;
+        let prelude = if by_nvidia { "" } else { PRELUDE };
         let mut program = rtc::Program::new(format!("{prelude}{}", self.source)).name(&*self.name);
         for (name, text) in &self.headers {
             program = program.header(&**name, &**text);
@@ -69,27 +82,16 @@ impl Program {
         for expression in &self.expressions {
             program = program.expression(&**expression);
         }
-        let compiled = target_of(target).and_then(|target| {
-            let compiled = compiler().and_then(|compiler| compiler.compile(&program, &target));
-            compiled.map_err(|error| refusal(&error))
-        });
-        match compiled {
-            Ok(compiled) => {
-                self.log = c_string(&compiled.log());
-                let name = |expression: &String| {
-                    let lowered = compiled.lowered_name(expression)?;
-                    Some((expression.clone(), c_string(lowered)))
-                };
-                let names = self.expressions.iter().filter_map(name).collect();
-                let text = c_string(&text::encode(&compiled.code));
-                self.compiled = Some(Compiled { code: compiled.code, text, names });
-                Ok(())
-            }
-            Err((code, log)) => {
-                self.log = c_string(&log);
-                Err(code)
-            }
-        }
+        let compiled = compiler(by_nvidia).and_then(|compiler| compiler.compile(&program, &target));
+        let compiled = compiled.map_err(|error| refusal(&error))?;
+        self.log = c_string(&compiled.log());
+        let name = |expression: &String| {
+            let lowered = compiled.lowered_name(expression)?;
+            Some((expression.clone(), c_string(lowered)))
+        };
+        let names = self.expressions.iter().filter_map(name).collect();
+        let (code, text) = outputs(compiled.code, by_nvidia);
+        Ok(Compiled { code, text, names })
     }
 
     fn compiled(&self) -> Outcome<&Compiled> {
@@ -101,7 +103,7 @@ impl Program {
         self.compiled().map(|compiled| &*compiled.text)
     }
 
-    /// The code object.
+    /// The code object or cubin; empty if the code is PTX.
     pub(super) fn code(&self) -> Outcome<&[u8]> {
         self.compiled().map(|compiled| &*compiled.code)
     }
@@ -119,42 +121,42 @@ impl Program {
     }
 }
 
-/// The compiler of the process.
-fn compiler() -> hip::Result<&'static rtc::Compiler> {
-    static COMPILER: OnceLock<rtc::Compiler> = OnceLock::new();
-    if let Some(compiler) = COMPILER.get() {
+/// What `nvrtcGetCUBIN` and `nvrtcGetPTX` give: code that is PTX is text already.
+fn outputs(code: Vec<u8>, by_nvidia: bool) -> (Vec<u8>, CString) {
+    if by_nvidia && !code.starts_with(b"\x7fELF") {
+        return (Vec::new(), c_string(&String::from_utf8_lossy(&code)));
+    }
+    let text = c_string(&text::encode(&code));
+    (code, text)
+}
+
+/// One of the compilers of the process.
+fn compiler(nvidia: bool) -> hip::Result<&'static rtc::Compiler> {
+    static COMPILERS: [OnceLock<rtc::Compiler>; 2] = [const { OnceLock::new() }; 2];
+    let place = &COMPILERS[usize::from(nvidia)];
+    if let Some(compiler) = place.get() {
         return Ok(compiler);
     }
-    let compiler = match backend::backend() {
-        Ok(backend) => rtc::Compiler::open_for(&backend.devices[0])?,
-        Err(_) => rtc::Compiler::open()?,
-    };
-    Ok(COMPILER.get_or_init(|| compiler))
+    let compiler = if nvidia { rtc::Compiler::nvrtc() } else { rtc::Compiler::open() }?;
+    Ok(place.get_or_init(|| compiler))
 }
 
-/// The target that the options name, otherwise that of the calling thread's device, otherwise that of the
-/// first device. For NVIDIA's GPUs the code is machine code, so only the device's own architecture counts,
-/// with the suffix that the options give it.
-fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
-    if let Some(name) = named.filter(|name| !backend::takes_cuda_code() || is_of_device(name)) {
-        return name
-            .parse()
-            .map_err(|error| (nvrtcResult::NVRTC_ERROR_INVALID_OPTION, format!("{name}: {error}")));
+/// The target of the calling thread's device, otherwise that of the first device, and whether it is NVIDIA's.
+fn device() -> Option<(bool, &'static TargetId)> {
+    let backend = backend::backend().ok()?;
+    let device = backend::current().map_or(&backend.devices[0], |(device, _)| device);
+    Some((backend.takes_cuda_code(), device.target()))
+}
+
+/// Why there is no plan, as a status and as text.
+fn not_planned(refused: &Refusal) -> (nvrtcResult, String) {
+    match refused {
+        Refusal::Architecture(reason) => (nvrtcResult::NVRTC_ERROR_INVALID_OPTION, reason.clone()),
+        Refusal::NoTarget => {
+            let reason = backend::no_device_because().unwrap_or("there is no device");
+            (nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR, format!("no device to compile for: {reason}"))
+        }
     }
-    let first = || backend::backend().map(|backend| &backend.devices[0]);
-    let device = backend::current().map(|(device, _)| device).or_else(|_| first());
-    device.map(|device| device.target().clone()).map_err(|_| {
-        let reason = backend::no_device_because().unwrap_or("there is no device");
-        (nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR, format!("no device to compile for: {reason}"))
-    })
-}
-
-/// Whether an architecture of NVIDIA's (`sm_90a`) is that of the calling thread's device, or of the first
-/// one.
-fn is_of_device(name: &str) -> bool {
-    let first = || backend::backend().map(|backend| &backend.devices[0]);
-    let device = backend::current().map(|(device, _)| device).or_else(|_| first());
-    device.is_ok_and(|device| device.target().processor == name.trim_end_matches(['a', 'f']))
 }
 
 /// Why there is no code, as a status and as text.
@@ -169,4 +171,20 @@ fn refusal(error: &hip::Error) -> (nvrtcResult, String) {
         _ => nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR,
     };
     (code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_is_its_own_text_and_machine_code_is_written_as_text() {
+        let (code, text) = outputs(b".version 8.0\n\0".to_vec(), true);
+        assert_eq!((code, text.as_c_str()), (Vec::new(), c".version 8.0\n"));
+        for by_nvidia in [false, true] {
+            let (code, text) = outputs(b"\x7fELF\0code".to_vec(), by_nvidia);
+            assert_eq!(text::decode(text.to_bytes()).unwrap(), code);
+            assert_eq!(code, b"\x7fELF\0code");
+        }
+    }
 }
