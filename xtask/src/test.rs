@@ -22,11 +22,13 @@ mod related;
 mod results;
 mod rocblas_kernels;
 mod rocm;
+mod rows;
 mod server;
 mod shared;
 mod skips;
 mod steps;
 mod template;
+mod trees;
 mod vulkan;
 
 use anyhow::Result;
@@ -115,6 +117,10 @@ enum Suite {
     /// `hipify --check` against AMD's compiler, on programs for CUDA that are in a folder: precision and
     /// recall
     HipifyCheck(hipify_check::Options),
+    /// Trees of CUDA sources that a table names, as they are, through `nvcc`; writes docs/generated/trees.md
+    ///
+    /// git fetches trees that are not there into the cache, if the table says from where.
+    Trees(trees::Options),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),
     /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly
@@ -148,6 +154,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         // These continue after a failure.
         Some(Suite::AmdTests(options)) => return amd_tests::run(options),
         Some(Suite::HipifyCheck(options)) => return hipify_check::run(options),
+        Some(Suite::Trees(options)) => return trees::run(options),
         Some(Suite::Rocm(options)) => (rocm::steps(options, &shared)?, &options.only),
         Some(Suite::RocblasKernels(options)) => (rocblas_kernels::steps(options, &shared)?, &options.only),
         Some(Suite::Opencl(only)) => (opencl::steps(), only),
@@ -203,7 +210,7 @@ mod tests {
     fn each_suite_is_a_word() {
         for suite in suites() {
             let takes_names =
-                ["rocm", "rocblas-kernels", "amd-tests", "hipify-check"].contains(&suite.as_str());
+                ["rocm", "rocblas-kernels", "amd-tests", "hipify-check", "trees"].contains(&suite.as_str());
             assert_eq!(parse(&suite).is_ok(), !takes_names, "{suite}");
             parse(&format!("{suite} {}", if takes_names { "all" } else { "" })).expect("a run");
         }

@@ -170,3 +170,52 @@ extern "C" __global__ void warps(const int *in, int *out) {
     out[3] = inclusive, out[4] = exclusive;
     out[5] = cub::WarpScan<int>(scan[warp]).Broadcast(v, 9);
 }
+
+// Items that move between the lanes of a warp and the threads of a block; runs that become items.
+extern "C" __global__ void __launch_bounds__(64) exchanges(const int *in, int *out) {
+    constexpr int items = 4, all = 64 * items;
+    using Exchange = cub::WarpExchange<int, items, 16>;
+    using Sort = cub::WarpMergeSort<int, items, 32, int>;
+    using Shuffle = cub::BlockShuffle<int, 64>;
+    using Decode = cub::BlockRunLengthDecode<int, 64, 2, items>;
+    __shared__ Exchange::TempStorage exchange[4];
+    __shared__ Sort::TempStorage sort[2];
+    __shared__ Shuffle::TempStorage shuffle;
+    __shared__ Decode::TempStorage decode;
+    const int t = threadIdx.x;
+    int x[items], y[items], places[items];
+    cub::WarpLoad<int, items, cub::WARP_LOAD_TRANSPOSE, 16>().Load(in + t / 16 * 16 * items, x);
+    Exchange(exchange[t / 16]).BlockedToStriped(x, y);
+    cub::WarpStore<int, items, cub::WARP_STORE_DIRECT, 16>().Store(out + t / 16 * 16 * items, y);
+    __syncwarp();
+    Exchange(exchange[t / 16]).StripedToBlocked(y, y);
+    for (int i = 0; i < items; i++)
+        places[i] = t * items + i;
+    Sort(sort[t / 32]).Sort(y, places, [](int a, int b) { return a % 50 < b % 50; });
+    for (int i = 0; i < items; i++)
+        out[all + t * items + i] = y[i], out[2 * all + t * items + i] = places[i];
+    int other = -1, last, first;
+    Shuffle(shuffle).Offset(x[0], other, 3);
+    out[3 * all + t] = other;
+    __syncthreads();
+    Shuffle(shuffle).Rotate(x[0], other, 60);
+    out[3 * all + 64 + t] = other;
+    __syncthreads();
+    y[0] = -2;
+    Shuffle(shuffle).Up(x, y, last);
+    for (int i = 0; i < items; i++)
+        out[4 * all + t * items + i] = y[i];
+    __syncthreads();
+    y[items - 1] = -3;
+    Shuffle(shuffle).Down(x, y, first);
+    for (int i = 0; i < items; i++)
+        out[5 * all + t * items + i] = y[i];
+    // Some runs are empty.
+    int values[2] = {t * 2, t * 2 + 1}, lengths[2] = {x[0] % 4, x[1] % 3}, total;
+    Decode runs(decode, values, lengths, total);
+    runs.RunLengthDecode(y, places);
+    for (int i = 0; i < items; i++)
+        out[6 * all + t * items + i] = t * items + i < total ? y[i] * 100 + places[i] : -1;
+    if (t == 40)
+        out[7 * all] = last, out[7 * all + 1] = first, out[7 * all + 2] = total;
+}

@@ -79,3 +79,19 @@ extern "C" __global__ void whole_grid(const int *in, int *parts, int *out) {
         total += parts[i];
     out[grid.thread_rank()] = total + (grid.is_valid() && grid.size() == gridDim.x * blockDim.x ? 0 : 1000000);
 }
+
+// Tiles of several warps, which exchange through shared memory; and their warps.
+template <int Size> static __device__ void wide_tile(int v, int *out) {
+    const auto t = cg::tiled_partition<Size>(cg::this_thread_block());
+    out[0] = t.thread_rank(), out[1] = t.size(), out[2] = t.meta_group_rank(), out[3] = t.meta_group_size(), out[4] = t.shfl(v, Size / 2 + 5);
+    out[5] = t.any(v % 16 == 3) * 2 + t.all(v % 64 != 3), out[6] = cg::reduce(t, v, cg::plus<int>()), out[7] = cg::reduce(t, v, cg::greater<int>());
+    out[8] = cg::inclusive_scan(t, v), out[9] = cg::exclusive_scan(t, v);
+    t.sync();
+    const auto warp = cg::tiled_partition<32>(t);
+    out[10] = warp.meta_group_rank(), out[11] = cg::reduce(warp, v, cg::plus<int>());
+}
+extern "C" __global__ void __launch_bounds__(256) wide_tiles(const int *in, int *out) {
+    const int v = in[threadIdx.x];
+    out += threadIdx.x * 36;
+    wide_tile<64>(v, out), wide_tile<128>(v, out + 12), wide_tile<256>(v, out + 24);
+}

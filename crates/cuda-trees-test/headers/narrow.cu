@@ -109,3 +109,12 @@ extern "C" __global__ void four_bits(const float2 *in, unsigned char *out, float
     back[0] = all.y, back[1] = all.z, back[2] = __low2float(pair), back[3] = __high2float(pair), back[4] = static_cast<float>(scale);
     back[5] = __bfloat162float(__nv_bfloat16(__nv_cvt_e8m0_to_bf16raw(static_cast<unsigned char>(i))));
 }
+
+// Scales from numbers: to zero and up, with and without saturation; and from doubles.
+extern "C" __global__ void scales(const float *in, unsigned char *out) {
+    const float x = in[threadIdx.x];
+    out += threadIdx.x * 5;
+    out[0] = __nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundZero), out[1] = __nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf);
+    out[2] = __nv_cvt_float_to_e8m0(x, __NV_NOSAT, cudaRoundPosInf), out[3] = __nv_fp8_e8m0(x).__x;
+    out[4] = __nv_cvt_double_to_e8m0(static_cast<double>(x), __NV_SATFINITE, cudaRoundPosInf);
+}

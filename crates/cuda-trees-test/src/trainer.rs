@@ -115,4 +115,23 @@ unsafe extern "C" {
         largest: *mut f32,
         stream: hipStream_t,
     ) -> c_int;
+    /// Of tokens: sorted ones with their places, prefix sums, the largest as place and token, the odd ones,
+    /// and runs of equal ones among the sorted. `counts` gets the number of the odd ones, that of the runs,
+    /// and the largest. Synchronous.
+    pub fn trainer_tokens(
+        tokens: *const c_int,
+        n: c_int,
+        sorted: *mut c_int,
+        places: *mut c_int,
+        sums: *mut c_int,
+        largest: *mut c_int,
+        odd: *mut c_int,
+        runs: *mut c_int,
+        lengths: *mut c_int,
+        counts: *mut c_int,
+        stream: hipStream_t,
+    ) -> c_int;
+    /// The sum of the products of each distinct token and its place in their order, without the multiples of
+    /// three. Synchronous, on the default stream.
+    pub fn trainer_distinct(tokens: *const c_int, n: c_int, sum: *mut f64) -> c_int;
 }

@@ -149,8 +149,9 @@ template <typename Group> class __cuda_lane_group : public thread_group {
     }
 };
 
-template <unsigned Size, typename Parent = void> class thread_block_tile : public __cuda_lane_group<thread_block_tile<Size, Parent>> {
-    static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads, at most a warp");
+template <unsigned Size, typename Parent = void, bool Wide = (Size > 32)>
+class thread_block_tile : public __cuda_lane_group<thread_block_tile<Size, Parent, Wide>> {
+    static_assert(Size >= 1 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 … threads");
     typedef __cuda_lane_group<thread_block_tile> base;
 
   public:
@@ -165,6 +166,99 @@ template <unsigned Size, typename Parent = void> class thread_block_tile : publi
     template <typename Other>
     __CUDA_GROUP_INLINE thread_block_tile(const thread_block_tile<Size, Other> &other)
         : thread_block_tile(other.meta_group_rank(), other.meta_group_size()) {}
+};
+
+// A tile of several warps. They wait for each other at a barrier in shared memory, and exchange values of up to 32 bytes there: a place for
+// each warp.
+template <unsigned Size, typename Parent> class thread_block_tile<Size, Parent, true> {
+    static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has 64, 128, 256, 512 or 1024 threads, at most a block");
+    static constexpr unsigned warps = Size / 32;
+    unsigned meta_rank, meta_size;
+
+    static __CUDA_GROUP_INLINE unsigned first_warp() { return __cuda_groups::block_rank() / Size * warps; }
+    static __CUDA_GROUP_INLINE unsigned warp() { return __cuda_groups::block_rank() / 32; }
+    template <typename T> static __CUDA_GROUP_INLINE T &place(unsigned warp) {
+        static_assert(sizeof(T) <= 32, "groups of several warps exchange values of up to 32 bytes");
+        static __shared__ __attribute__((aligned(16))) unsigned char places[32][32];
+        return *reinterpret_cast<T *>(places[warp]);
+    }
+
+  public:
+    static constexpr __CUDA_GROUP_INLINE unsigned size() { return Size; }
+    static constexpr __CUDA_GROUP_INLINE unsigned num_threads() { return Size; }
+    static __CUDA_GROUP_INLINE unsigned thread_rank() { return __cuda_groups::block_rank() % Size; }
+    __CUDA_GROUP_INLINE unsigned meta_group_rank() const { return meta_rank; }
+    __CUDA_GROUP_INLINE unsigned meta_group_size() const { return meta_size; }
+    __CUDA_GROUP_INLINE thread_block_tile(unsigned meta_rank, unsigned meta_size) : meta_rank(meta_rank), meta_size(meta_size) {}
+    template <typename Other>
+    __CUDA_GROUP_INLINE thread_block_tile(const thread_block_tile<Size, Other, true> &other)
+        : thread_block_tile(other.meta_group_rank(), other.meta_group_size()) {}
+
+    static __CUDA_GROUP_INLINE void sync() {
+        const unsigned threads = __cuda_groups::block_size(), first = first_warp() * 32;
+        if (threads <= Size)
+            return __syncthreads();
+        // Tiles of each size have words of their own: 16 for 64 threads, 8 for 128 …
+        static __shared__ unsigned long long words[31];
+        const unsigned missing = threads - first < Size ? (Size - (threads - first)) / 32 * 32 : 0;
+        __cuda_ptx::sync_at(reinterpret_cast<__cuda_ptx::u64 *>(&words[32 - 2048 / Size + first / Size]), Size - missing);
+    }
+    // All threads name the same rank.
+    template <typename T> __CUDA_GROUP_INLINE T shfl(T value, unsigned rank) const {
+        const unsigned from = rank % Size;
+        if (thread_rank() == from)
+            place<T>(warp()) = value;
+        sync();
+        const T result = place<T>(first_warp() + from / 32);
+        sync();
+        return result;
+    }
+    __CUDA_GROUP_INLINE int any(int predicate) const {
+        return __cuda_reduce(__cuda_ballot(predicate), [](unsigned a, unsigned b) { return a | b; }, false) != 0;
+    }
+    __CUDA_GROUP_INLINE int all(int predicate) const { return !any(!predicate); }
+
+    // The reduction of all values, or of one from each warp.
+    template <typename T, typename Op> __CUDA_GROUP_INLINE T __cuda_reduce(T value, Op op, bool within = true) const {
+        for (unsigned distance = 16; within && distance > 0; distance /= 2)
+            value = op(value, __cuda_from_lane(value, __cuda_lane() ^ distance));
+        return __cuda_fold(value, op, warps);
+    }
+    template <typename T, typename Op> __CUDA_GROUP_INLINE T __cuda_inclusive_scan(T value, Op op) const {
+        const unsigned lane = __cuda_lane();
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const T before = __cuda_from_lane(value, lane >= distance ? lane - distance : lane);
+            if (lane >= distance)
+                value = op(before, value);
+        }
+        // The last lane's is the warp's.
+        const unsigned own = warp() - first_warp();
+        const T before = __cuda_fold(__cuda_from_lane(value, 31), op, own > 0 ? own : 1);
+        return own > 0 ? op(before, value) : value;
+    }
+    // The value in the last lane of the warp before, for all warps but the first.
+    template <typename T> __CUDA_GROUP_INLINE T __cuda_last_of_warp_before(T value) const {
+        if (__cuda_lane() == 31)
+            place<T>(warp()) = value;
+        sync();
+        const T result = place<T>(warp() > first_warp() ? warp() - 1 : warp());
+        sync();
+        return result;
+    }
+
+  private:
+    // Of the values of the tile's first warps; the block's last tile may have fewer.
+    template <typename T, typename Op> __CUDA_GROUP_INLINE T __cuda_fold(T value, Op op, unsigned count) const {
+        if (__cuda_lane() == 0)
+            place<T>(warp()) = value;
+        sync();
+        const unsigned first = first_warp(), end = (__cuda_groups::block_size() + 31) / 32;
+        T total = place<T>(first);
+        for (unsigned other = 1; other < count && first + other < end; other++)
+            total = op(total, place<T>(first + other));
+        sync();
+        return total;
+    }
 };
 
 class coalesced_group : public __cuda_lane_group<coalesced_group> {

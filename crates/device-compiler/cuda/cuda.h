@@ -4,6 +4,17 @@
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "ferrocm_driver_table.h"
+#if defined(__cplusplus) && !defined(__HIPCC_RTC__)
+// The driver's status is another type than the runtime's: programs overload functions for both.
+#undef CUresult
+struct CUresult {
+    hipError_t status;
+    CUresult() = default;
+    constexpr CUresult(hipError_t status) : status(status) {}
+    constexpr explicit CUresult(int status) : status(static_cast<hipError_t>(status)) {}
+    constexpr operator hipError_t() const { return status; }
+};
+#endif
 #if defined(__FERROCM_CUDA__) && !defined(__HIPCC_RTC__)
 // The driver tells the same of the GPU as the runtime.
 #undef cuDeviceGetAttribute

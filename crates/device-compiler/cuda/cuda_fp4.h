@@ -9,7 +9,6 @@ typedef unsigned char __nv_fp4_storage_t;
 typedef unsigned char __nv_fp4x2_storage_t;
 typedef unsigned short __nv_fp4x4_storage_t;
 enum __nv_fp4_interpretation_t { __NV_E2M1 = 0 };
-enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
 
 #define __CUDA_FP4 static __host__ __device__ __attribute__((always_inline, unused)) inline
 // Rounds to the nearest, ties to even, and saturates at 6. NaN becomes 6.
@@ -83,19 +82,5 @@ struct __nv_fp4x4_e2m1 {
         return make_float4(a.x, a.y, b.x, b.y);
     }
 };
-
-// Scales of blocks: powers of two from 2^-127 up; 255 is NaN.
-struct __nv_fp8_e8m0 {
-    __nv_fp8_storage_t __x;
-    __nv_fp8_e8m0() = default;
-    __host__ __device__ explicit operator float() const {
-        return __cuda_bits<float>(__x == 255 ? 0x7fc00000u : __x == 0 ? 0x00400000u : static_cast<unsigned>(__x) << 23);
-    }
-};
-__CUDA_FP4 __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(unsigned char x) {
-    __nv_bfloat16_raw raw;
-    raw.x = x == 255 ? 0x7fc0 : x == 0 ? 0x0040 : static_cast<unsigned short>(x << 7);
-    return raw;
-}
 #undef __CUDA_FP4
 #include "ferrocm_letters_end.h"

@@ -127,6 +127,57 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
 __CUDA_FP8_TYPES(e4m3, __NV_E4M3)
 __CUDA_FP8_TYPES(e5m2, __NV_E5M2)
 #undef __CUDA_FP8_TYPES
+
+// E8M0: only an exponent, 2^(bits - 127); 255 is NaN. The sign of a number is lost.
+enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
+__CUDA_FP8 __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
+    __nv_bfloat16_raw result;
+    result.x = static_cast<unsigned short>(x == 255 ? 0x7fff : x == 0 ? 0x40 : x << 7);
+    return result;
+}
+__CUDA_FP8 __nv_bfloat162_raw __nv_cvt_e8m0x2_to_bf162raw(__nv_fp8x2_storage_t x) {
+    __nv_bfloat162_raw result;
+    result.x = __nv_cvt_e8m0_to_bf16raw(static_cast<__nv_fp8_storage_t>(x)).x;
+    result.y = __nv_cvt_e8m0_to_bf16raw(static_cast<__nv_fp8_storage_t>(x >> 8)).x;
+    return result;
+}
+// Rounds to zero or to infinity. What is too large becomes the largest number, or NaN without saturation.
+__CUDA_FP8 __nv_fp8_storage_t __nv_cvt_float_to_e8m0(float x, __nv_saturation_t saturate, cudaRoundMode mode) {
+    const unsigned bits = __builtin_bit_cast(unsigned, x) & 0x7fffffffu, fraction = bits & 0x7fffffu;
+    if (bits > 0x7f800000u)
+        return 255;
+    // The smallest number is half of the smallest normal float.
+    const bool up = mode == cudaRoundPosInf && (bits >> 23 == 0 ? fraction > 0x400000u : fraction != 0);
+    const unsigned result = (bits >> 23) + (up ? 1 : 0);
+    return static_cast<__nv_fp8_storage_t>(result >= 255 && saturate == __NV_SATFINITE ? 254 : result);
+}
+__CUDA_FP8 __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_e8m0(__nv_bfloat16_raw x, __nv_saturation_t saturate, cudaRoundMode mode) {
+    return __nv_cvt_float_to_e8m0(__builtin_bit_cast(float, static_cast<unsigned>(x.x) << 16), saturate, mode);
+}
+__CUDA_FP8 __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_t saturate, cudaRoundMode mode) {
+    const unsigned long long bits = __builtin_bit_cast(unsigned long long, x) & 0x7fffffffffffffffull;
+    // A float that rounds as the double: its last bit stands for all that do not fit. What is below all floats is as their smallest.
+    if (bits > 0x7ff0000000000000ull)
+        return 255;
+    const int exponent = static_cast<int>(bits >> 52) - 896;
+    if (exponent >= 255)
+        return static_cast<__nv_fp8_storage_t>(saturate == __NV_SATFINITE ? 254 : 255);
+    if (exponent < 0)
+        return 0;
+    const bool rest = (bits & 0xfffffffffffffull) != 0;
+    // Exponent 0 has the numbers from 2^-127 to 2^-126.
+    return static_cast<__nv_fp8_storage_t>(exponent + (mode == cudaRoundPosInf && rest && (exponent < 254 || saturate == __NV_NOSAT) ? 1 : 0));
+}
+struct __nv_fp8_e8m0 {
+    __nv_fp8_storage_t __x;
+    __nv_fp8_e8m0() = default;
+    __CUDA_FP8_CONSTRUCTOR __nv_fp8_e8m0(float x) : __x(__nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+    __CUDA_FP8_CONSTRUCTOR __nv_fp8_e8m0(double x) : __x(__nv_cvt_double_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+    __CUDA_FP8_CONSTRUCTOR __nv_fp8_e8m0(__nv_bfloat16 x) : __x(__nv_cvt_bfloat16raw_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+    __CUDA_FP8_CONSTRUCTOR operator float() const { return __builtin_bit_cast(float, static_cast<unsigned>(__nv_cvt_e8m0_to_bf16raw(__x).x) << 16); }
+    __CUDA_FP8_CONSTRUCTOR operator double() const { return static_cast<float>(*this); }
+    __CUDA_FP8_CONSTRUCTOR operator __nv_bfloat16() const { return __nv_cvt_e8m0_to_bf16raw(__x); }
+};
 #undef __CUDA_FP8_CONSTRUCTOR
 #undef __CUDA_FP8
 #include "ferrocm_letters_end.h"

@@ -28,8 +28,18 @@
 #include <hip/hip_runtime_api.h>
 #pragma pop_macro("nodiscard")
 #undef warpSize
+// HIP has these for floats, too, which CUDA's programs define themselves.
+#define atomicMin __cuda_hip_atomicMin
+#define atomicMax __cuda_hip_atomicMax
 #endif
 #include <hip/hip_runtime.h>
+#undef atomicMin
+#undef atomicMax
+#if defined(__FERROCM_CUDA__)
+// Left over in HIP's headers.
+#undef MASK1
+#undef MASK2
+#endif
 #endif
 #if defined(__FERROCM_CUDA__)
 #if !defined(__HIPCC_RTC__)
@@ -51,6 +61,7 @@ __host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const {
 #include "ferrocm_simd.h"
 #include "ferrocm_math.h"
 #include "ferrocm_ptx.h"
+#include "ferrocm_surfaces.h"
 #include "ferrocm_warp_names.h"
 #include "ferrocm_convert.h"
 #include "ferrocm_arch.h"

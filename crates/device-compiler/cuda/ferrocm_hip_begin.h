@@ -1,19 +1,6 @@
 // Included before each of HIP's headers, so that they find HIP's own names. No guard: it is included once for each.
-#if defined(__FERROCM_CUDA__)
-#include "ferrocm_hip_names.h"
-#undef __NVCC__
-#undef __CUDACC__
-#undef __CUDACC_VER_MAJOR__
-#undef __CUDACC_VER_MINOR__
-#undef __CUDACC_VER_BUILD__
-#undef __CUDA_ARCH_LIST__
-#undef __CUDA_ARCH__
-// They do not compile without these, and CUDA's programs must not see them.
-#define __HIP__ 1
-#define __HIPCC__ 1
-#define __HIP_PLATFORM_AMD__ 1
-#if !defined(__HIPCC_RTC__)
+#include "ferrocm_rocm_begin.h"
+#if defined(__FERROCM_CUDA__) && !defined(__HIPCC_RTC__)
 #define float2 __cuda_hip_float2
 #define float4 __cuda_hip_float4
-#endif
 #endif

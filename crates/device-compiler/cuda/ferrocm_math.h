@@ -92,6 +92,18 @@ __CUDA_WRAPPED(atomicInc_system, __HIP_MEMORY_SCOPE_SYSTEM, old >= most ? 0u : o
 __CUDA_WRAPPED(atomicDec_system, __HIP_MEMORY_SCOPE_SYSTEM, old == 0u || old > most ? most : old - 1u)
 #undef __CUDA_WRAPPED
 
+// HIP's have forms for floats, which CUDA's lack (cuda_runtime.h hides them).
+#if !defined(__HIPCC_RTC__)
+#define __CUDA_EXTREME(TYPE)                                                                                                                      \
+    __CUDA_MATH TYPE atomicMin(TYPE *at, TYPE value) { return __hip_atomic_fetch_min(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); } \
+    __CUDA_MATH TYPE atomicMax(TYPE *at, TYPE value) { return __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+__CUDA_EXTREME(int)
+__CUDA_EXTREME(unsigned)
+__CUDA_EXTREME(long long)
+__CUDA_EXTREME(unsigned long long)
+#undef __CUDA_EXTREME
+#endif
+
 // Atomic operations with block scope.
 #define __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, TYPE) \
     __CUDA_MATH TYPE NAME(TYPE *at, TYPE value) { return BUILTIN(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP); }
@@ -129,6 +141,14 @@ __CUDA_MATH float2 atomicAdd(float2 *at, float2 value) { return make_float2(atom
 __CUDA_MATH float4 atomicAdd(float4 *at, float4 value) {
     return make_float4(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y), atomicAdd(&at->z, value.z), atomicAdd(&at->w, value.w));
 }
+
+// Of CUDA's runtime for device code: no call there fails, because there are none that could.
+#if !defined(__HIPCC_RTC__)
+__CUDA_MATH const char *hipGetErrorName(hipError_t error) { return error == hipSuccess ? "cudaSuccess" : "cudaErrorUnknown"; }
+__CUDA_MATH const char *hipGetErrorString(hipError_t error) { return error == hipSuccess ? "no error" : "unknown error"; }
+__CUDA_MATH hipError_t hipGetLastError() { return hipSuccess; }
+__CUDA_MATH hipError_t hipPeekAtLastError() { return hipSuccess; }
+#endif
 
 // Kernels start only after the earlier kernels of their stream have ended.
 __CUDA_MATH void cudaGridDependencySynchronize() {}

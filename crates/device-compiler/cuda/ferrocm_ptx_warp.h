@@ -50,6 +50,18 @@ template <typename A, typename N> __PTX void named_arrive(A number, N threads) {
     if (__cuda_lane() == static_cast<u32>(__builtin_ctz(active)))
         named_add(named_barrier(as<u32>(number)), named_arriving(active), as<u32>(threads));
 }
+// Waits at a barrier until so many threads have arrived.
+__PTX void sync_at(u64 *at, u32 threads) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    const u32 active = __cuda_activemask();
+    if (__cuda_lane() == static_cast<u32>(__builtin_ctz(active))) {
+        const u32 before = named_add(at, named_arriving(active), threads);
+        while ((__hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) >> 11 & 0x1fff) == before)
+            __builtin_amdgcn_s_sleep(1);
+    }
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
 template <typename A, typename N> __PTX void named_sync(A number, N threads) {
     // Two warps of one wave run in step, so that one cannot wait while the other goes on: both must come here.
     if (__builtin_amdgcn_wavefrontsize() == 64) {
@@ -59,16 +71,7 @@ template <typename A, typename N> __PTX void named_sync(A number, N threads) {
         if (alone || __ballot(as<u32>(number) != static_cast<u32>(__builtin_amdgcn_readfirstlane(as<int>(as<u32>(number))))) != 0)
             __builtin_trap();
     }
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-    u64 *at = named_barrier(as<u32>(number));
-    const u32 active = __cuda_activemask();
-    if (__cuda_lane() == static_cast<u32>(__builtin_ctz(active))) {
-        const u32 before = named_add(at, named_arriving(active), as<u32>(threads));
-        while ((__hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) >> 11 & 0x1fff) == before)
-            __builtin_amdgcn_s_sleep(1);
-    }
-    __builtin_amdgcn_wave_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    sync_at(named_barrier(as<u32>(number)), as<u32>(threads));
 }
 
 // Barriers that are objects of the program in shared memory: the phase (bit 63), the counts of arrivals that are missing in this phase

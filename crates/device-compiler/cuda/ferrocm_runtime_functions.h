@@ -84,6 +84,21 @@ template <typename T>
 __CUDA_HOST cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *at, size_t length = 0, unsigned flags = hipMemAttachSingle) {
     return (hipStreamAttachMemAsync)(stream, const_cast<void *>(static_cast<const void *>(at)), length, flags);
 }
+#undef cudaMalloc3DArray
+__CUDA_HOST cudaError_t cudaMalloc3DArray(cudaArray_t *array, const cudaChannelFormatDesc *description, cudaExtent extent, unsigned flags = 0) {
+    return (hipMalloc3DArray)(array, description, extent, flags);
+}
+#if !defined(cudaDevAttrMemoryPoolSupportedHandleTypes)
+#define cudaDevAttrMemoryPoolSupportedHandleTypes hipDeviceAttributeMemoryPoolSupportedHandleTypes
+#endif
+// Limits of NVIDIA's second cache are hints.
+#define cudaLimitMaxL2FetchGranularity (static_cast<hipLimit_t>(5))
+#define cudaLimitPersistingL2CacheSize (static_cast<hipLimit_t>(6))
+__CUDA_HOST cudaError_t cudaCtxResetPersistingL2Cache() { return hipSuccess; }
+#undef cudaDeviceSetLimit
+__CUDA_HOST cudaError_t cudaDeviceSetLimit(hipLimit_t limit, size_t value) {
+    return limit == cudaLimitMaxL2FetchGranularity || limit == cudaLimitPersistingL2CacheSize ? hipSuccess : (hipDeviceSetLimit)(limit, value);
+}
 // CUDA 13 names a place where CUDA 12 names a device.
 __CUDA_HOST int __cuda_device_of(hipMemLocation place) { return place.type == hipMemLocationTypeDevice ? place.id : hipCpuDeviceId; }
 #undef cudaMemPrefetchAsync

@@ -21,10 +21,14 @@ const COMPILER_ROOTS: [&str; 3] = [CLANG, "lld-22", "libclang1-22"];
 const HEADER_ROOTS: [&str; 1] = ["libstdc++-12-dev"];
 pub(crate) const DEVICE_LIBS: Wanted = Wanted { name: "rocm-device-libs-22", min_major: 7 };
 /// Unpacked without dependencies: headers, bitcode and a script. Their libraries would need a newer libc.
-const ROCM_PACKAGES: [Wanted; 3] = [
+const ROCM_PACKAGES: [Wanted; 6] = [
     DEVICE_LIBS,
     Wanted { name: "hipify-perl", min_major: 7 },
     Wanted { name: "libamdhip64-dev", min_major: 7 },
+    // CUB and Thrust for CUDA programs.
+    Wanted { name: "libhipcub-dev", min_major: 7 },
+    Wanted { name: "librocprim-dev", min_major: 7 },
+    Wanted { name: "librocthrust-dev", min_major: 7 },
 ];
 /// The suites to search for them, in this order.
 const ROCM_SUITES: [&str; 3] = ["experimental", "sid", "trixie"];
@@ -198,20 +202,23 @@ impl Plan {
     fn rough_size(&self) -> &'static str {
         match self {
             Self::Whole => "about 95 MB to download, 400 MB on disk",
-            Self::Pieces { cpp_headers: true } => "about 20 MB to download, 75 MB on disk",
-            Self::Pieces { cpp_headers: false } => "about 2 MB to download, 10 MB on disk",
+            Self::Pieces { cpp_headers: true } => "about 21 MB to download, 95 MB on disk",
+            Self::Pieces { cpp_headers: false } => "about 3 MB to download, 30 MB on disk",
         }
     }
 
     fn contents(&self) -> &'static str {
         match self {
             Self::Whole => {
-                "clang 22, lld and libclang, C++ headers, ROCm device libraries, HIP headers, hipify-perl"
+                "clang 22, lld and libclang, C++ headers, ROCm device libraries, headers of HIP, hipCUB, rocPRIM and \
+                 rocThrust, hipify-perl"
             }
             Self::Pieces { cpp_headers: true } => {
-                "C++ headers, ROCm device libraries, HIP headers, hipify-perl"
+                "C++ headers, ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl"
             }
-            Self::Pieces { cpp_headers: false } => "ROCm device libraries, HIP headers, hipify-perl",
+            Self::Pieces { cpp_headers: false } => {
+                "ROCm device libraries, headers of HIP, hipCUB, rocPRIM and rocThrust, hipify-perl"
+            }
         }
     }
 }
@@ -260,7 +267,10 @@ fn plan(search: &Search, options: Options, say: bool) -> Result<Option<Plan>, Er
         let prefix = toolchain::cache_folder()?.join("toolchain/current");
         return Ok(match Manifest::read(&prefix) {
             Some(manifest)
-                if manifest.has_compiler && prefix.join(CLANG_IN_PREFIX).exists() && !options.update =>
+                if manifest.has_compiler
+                    && prefix.join(CLANG_IN_PREFIX).exists()
+                    && !options.update
+                    && !lacks_packages(&prefix) =>
             {
                 say!("The private prefix is complete: {}", prefix.display());
                 None
@@ -270,7 +280,9 @@ fn plan(search: &Search, options: Options, say: bool) -> Result<Option<Plan>, Er
     }
     match toolchain::find(search) {
         Found::Complete(toolchain) => {
-            if options.update && matches!(toolchain.origin, Origin::Prefix(_)) {
+            if let Origin::Prefix(prefix) = &toolchain.origin
+                && (options.update || lacks_packages(prefix))
+            {
                 return Ok(Some(Plan::Whole));
             }
             say!("Device toolchain: {}", toolchain::describe(&toolchain));
@@ -290,6 +302,13 @@ fn plan(search: &Search, options: Options, say: bool) -> Result<Option<Plan>, Er
         }
         Found::Bound(error) => Err(Error::Bound(error)),
     }
+}
+
+/// Whether a prefix is that of an older version, which knew fewer packages.
+fn lacks_packages(prefix: &Path) -> bool {
+    let has = |manifest: &Manifest, name| manifest.packages.iter().any(|package| package.name == name);
+    Manifest::read(prefix)
+        .is_some_and(|manifest| ROCM_PACKAGES.iter().any(|wanted| !has(&manifest, wanted.name)))
 }
 
 fn announce(plan: &Plan, mirrors: &Mirrors, folder: &Path) {

@@ -33,10 +33,13 @@ pub(crate) const TESTED: &[Tested] = &[
         "12.2.0-14+deb12u1",
         "d720259380a84f2ffc6fe516eff5cbe9c8a005138e8d6a5748747ba4b3404a82",
     ),
+    ("libhipcub-dev", "7.2.4-1~exp1", "a32723c857d3e7d1ac7efcb20cd9405f3f6bb52ed9e63b2515eb3a17d868c341"),
     ("libicu72", "72.1-3+deb12u1", "f7f6f99c6d7b025914df2447fc93e11d22c44c0c8bdd8b6f36691c9e7ddcef88"),
     ("libllvm22", "1:22.1.8-1~deb12u1", "729ec3e943d320515c2bbdc96acfffd7ce34861e62bd5c42726bf586d644dfe2"),
     ("liblzma5", "5.4.1-1+deb12u2", "3d8c29c8c21ec6007635e1b2591edf98b771c9572a085968f47452b33040f384"),
     ("libmd0", "1.0.4-2", "03539fd30c509e27101d13a56e52eda9062bdf1aefe337c07ab56def25a13eab"),
+    ("librocprim-dev", "7.2.4-1~exp1", "648c0803bf8c9813a9d8cb35313b05aa0b4395e447ddffcc1d75c4abb76dcdf3"),
+    ("librocthrust-dev", "7.2.4-1~exp1", "400afb0f869891dd527e5b16f59fc6aeb68182a3aa3da603f4f78f0e7c9d8c70"),
     (
         "libstdc++-12-dev",
         "12.2.0-14+deb12u1",

@@ -43,7 +43,7 @@ pub(super) struct Options {
 }
 
 /// What the compiler says of a unit.
-enum Verdict {
+pub(super) enum Verdict {
     Compiles,
     /// With the first errors.
     Refused(String),
@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         let own = own.into_iter().filter(|source| !any || names(source)).take(options.units);
         units.extend(own.map(|path| Unit { program: program.clone(), path }));
     }
-    let verdicts = compile_all(options, &toolchain, &units, work.path());
+    let verdicts = side_by_side(&units, |unit| compile(options, &toolchain, unit, work.path()));
 
     let (mut both, mut only_check, mut only_compiler, mut neither) = (0, 0, 0, 0);
     let mut unjudged: BTreeMap<String, usize> = BTreeMap::new();
@@ -219,7 +219,7 @@ fn closure(unit: &Unit, options: &Options) -> BTreeSet<PathBuf> {
 }
 
 /// Options of the compiler in a program's Makefile, outside conditions: macros and folders.
-fn makefile_options(program: &Path) -> Vec<String> {
+pub(super) fn makefile_options(program: &Path) -> Vec<String> {
     let text = fs::read_to_string(program.join("Makefile")).unwrap_or_default().replace("\\\n", " ");
     let mut depth = 0_usize;
     let mut found = Vec::new();
@@ -239,32 +239,24 @@ fn makefile_options(program: &Path) -> Vec<String> {
     found
 }
 
-/// Compiles all units, several at a time.
-fn compile_all(
-    options: &Options,
-    toolchain: &Toolchain,
-    units: &[Unit],
-    work: &Path,
-) -> Vec<Result<Verdict>> {
+/// Calls a function for all, several at a time. The results have the order of the arguments.
+pub(super) fn side_by_side<T: Sync, R: Send>(all: &[T], call: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let verdicts: Mutex<BTreeMap<usize, Result<Verdict>>> = Mutex::default();
+    let results: Mutex<BTreeMap<usize, R>> = Mutex::default();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(unit) = units.get(number) else { break };
-                    let verdict = compile(options, toolchain, unit, work);
-                    verdicts
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .insert(number, verdict);
+                    let Some(argument) = all.get(number) else { break };
+                    let result = call(argument);
+                    results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(number, result);
                 }
             });
         }
     });
-    verdicts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
+    results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
 }
 
 fn compile(options: &Options, toolchain: &Toolchain, unit: &Unit, work: &Path) -> Result<Verdict> {
@@ -303,7 +295,7 @@ fn compile(options: &Options, toolchain: &Toolchain, unit: &Unit, work: &Path) -
 }
 
 /// The verdict of a compiler that failed.
-fn verdict(text: &str) -> Verdict {
+pub(super) fn verdict(text: &str) -> Verdict {
     const CUDA: [&str; 9] =
         ["cooperative_groups/", "cub/", "cuda", "cute/", "cutlass/", "mma.h", "nv/", "nvml", "thrust/"];
     let missing = text.split_once("fatal error: '").and_then(|(_, rest)| rest.split_once("' file not found"));

@@ -150,3 +150,38 @@ fn warps_and_parts_of_them() {
         assert_eq!(found[3..], [warp[..=lane].iter().sum(), largest, warp[9]], "thread {t}");
     }
 }
+
+#[test]
+fn items_move_between_lanes_and_threads() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let all = 256;
+    let values = numbers(all, 106);
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(7 * all + 3);
+    launch!(gpu, module, "exchanges", 1, 64; &input, &mut output);
+    let found = gpu.download(&output);
+    let part = |i: usize| &found[i * all..(i + 1) * all];
+    // Lane l of 16 has items l, l + 16, l + 32 and l + 48 of its warp's 64.
+    let striped: Vec<i32> = (0..all).map(|i| values[i / 64 * 64 + i % 4 * 16 + i % 64 / 4]).collect();
+    assert_eq!(part(0), striped, "striped");
+    let mut order: Vec<usize> = (0..all).collect();
+    order.chunks_mut(128).for_each(|warp| warp.sort_by_key(|i| values[*i] % 50));
+    assert_eq!(part(1), order.iter().map(|i| values[*i]).collect::<Vec<_>>(), "sorted warps");
+    assert_eq!(part(2), order.iter().map(|i| *i as i32).collect::<Vec<_>>(), "a stable sort");
+    let offset = (0..64).map(|t| if t + 3 < 64 { values[(t + 3) * 4] } else { -1 });
+    let rotated = (0..64).map(|t| values[(t + 60) % 64 * 4]);
+    assert_eq!(part(3)[..128], offset.chain(rotated).collect::<Vec<_>>());
+    let up: Vec<i32> = (0..all).map(|i| if i == 0 { -2 } else { values[i - 1] }).collect();
+    assert_eq!(part(4), up, "up");
+    let down: Vec<i32> = (0..all).map(|i| values.get(i + 1).copied().unwrap_or(-3)).collect();
+    assert_eq!(part(5), down, "down");
+    let mut decoded = Vec::new();
+    for run in 0..128 {
+        let length = if run % 2 == 0 { values[run * 2] % 4 } else { values[run / 2 * 4 + 1] % 3 };
+        decoded.extend((0..length).map(|place| run as i32 * 100 + place));
+    }
+    assert_eq!(found[7 * all..], [values[all - 1], values[0], decoded.len() as i32]);
+    decoded.resize(all, -1);
+    assert_eq!(part(6), decoded, "runs");
+}

@@ -123,6 +123,37 @@ fn threads_that_run_together_and_those_of_a_label() {
 }
 
 #[test]
+fn tiles_of_several_warps() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::GROUPS);
+    let values = small_numbers(256, 73);
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(256 * 36);
+    launch!(gpu, module, "wide_tiles", 1, 256; &input, &mut output);
+    for (i, found) in gpu.download(&output).chunks(12).enumerate() {
+        let (thread, size) = (i / 3, 64 << (i % 3));
+        let (rank, tile) = (thread % size, &values[thread / size * size..][..size]);
+        let any = tile.iter().any(|x| x % 16 == 3);
+        let all = tile.iter().all(|x| x % 64 != 3);
+        let expected = [
+            rank as i32,
+            size as i32,
+            (thread / size) as i32,
+            256 / size as i32,
+            tile[size / 2 + 5],
+            i32::from(any) * 2 + i32::from(all),
+            tile.iter().sum(),
+            *tile.iter().max().unwrap(),
+            tile[..=rank].iter().sum(),
+            tile[..rank].iter().sum(),
+            (rank / 32) as i32,
+            values[thread / 32 * 32..][..32].iter().sum(),
+        ];
+        assert_eq!(found, expected, "thread {thread}, {size}");
+    }
+}
+
+#[test]
 fn the_blocks_of_a_grid_wait_for_each_other() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::GROUPS);

@@ -165,6 +165,40 @@ fn numbers_of_four_bits_and_scales() {
     }
 }
 
+#[test]
+fn scales_are_powers_of_two_around_a_number() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::NARROW);
+    // Every exponent, those below the smallest scale too: the power of two, and the numbers beside it.
+    let powers = (-149..128).map(|power| 2_f64.powi(power) as f32);
+    let mut values: Vec<f32> = powers
+        .flat_map(|x| [x, -x, f32::from_bits(x.to_bits() - 1), f32::from_bits(x.to_bits() + 1)])
+        .collect();
+    values.extend([0.0, -0.0, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+    values.resize(values.len().next_multiple_of(2), 3.0);
+    let half = values.len() / 2;
+    assert!(half <= 1024);
+    for part in 0..2 {
+        let (from, mut to) = (gpu.upload(&values[part * half..][..half]), gpu.zeroed::<u8>(half * 5));
+        launch!(gpu, module, "scales", 1, half as u32; &from, &mut to);
+        let found = gpu.download(&to);
+        for (x, found) in values[part * half..].iter().zip(found.chunks(5)) {
+            let size = f64::from(x.abs());
+            // The scales that are not above the number, and those below it.
+            let scale = |code: i32| 2_f64.powi(code - 127);
+            let below = (0..255).rev().find(|code| scale(*code) <= size).unwrap_or(0);
+            let above = (0..256).find(|code| scale(*code) >= size).unwrap_or(255);
+            let expected = match size.is_nan() {
+                true => [255; 5],
+                false => {
+                    [below, above.min(254), above, above.min(254), above.min(254)].map(|code| code as u8)
+                }
+            };
+            assert_eq!(found, expected, "{x:e}");
+        }
+    }
+}
+
 /// Numbers that include equal ones, opposite ones, infinities and NaN.
 fn triples(count: usize, seed: u32) -> Vec<f32> {
     let special = [f32::NAN, 1.0, 1.0, -1.0, 0.0, -0.0, f32::INFINITY, 0.5];

@@ -421,3 +421,46 @@ fn thrust_ranks_from_host_code() {
     let not_below = |bound: &f32| keys.iter().filter(|key| *key >= bound).count() as i32;
     assert_eq!(gpu.download(&above), bounds.iter().map(not_below).collect::<Vec<_>>());
 }
+
+#[test]
+fn cub_and_thrust_count_tokens_on_the_whole_device() {
+    let Some(gpu) = gpu() else { return };
+    // More than fit into one block; negative ones too, and many of them equal.
+    let n = 3000;
+    let tokens: Vec<i32> = bits(n, 26).into_iter().map(|x| (x >> 9) as i32 % 500 - 100).collect();
+    let mut tokens_at = gpu.upload(&tokens);
+    let mut out: Vec<_> = (0..6).map(|_| gpu.zeroed::<i32>(n)).collect();
+    let (mut largest, mut counts) = (gpu.zeroed::<i32>(2), gpu.zeroed::<i32>(3));
+    let t = gpu.pointer(&mut tokens_at);
+    let [sorted, places, sums, odd, runs, lengths]: [*mut i32; 6] =
+        std::array::from_fn(|i| gpu.pointer(&mut out[i]));
+    let (l, c) = (gpu.pointer(&mut largest), gpu.pointer(&mut counts));
+    let (stream, mut sum) = (gpu.stream.as_raw(), 0.0);
+    // SAFETY: there are n tokens and room for as many results; both wait before they return.
+    let status = unsafe {
+        tree::trainer_tokens(t, n as i32, sorted, places, sums, l, odd, runs, lengths, c, stream)
+            + tree::trainer_distinct(t, n as i32, &raw mut sum)
+    };
+    assert_eq!(status, 0);
+    let found: Vec<Vec<i32>> = out.iter().map(|buffer| gpu.download(buffer)).collect();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|i| tokens[*i]);
+    let mut expected: Vec<i32> = order.iter().map(|i| tokens[*i]).collect();
+    assert_eq!(found[0], expected, "sorted");
+    assert_eq!(found[1], order.iter().map(|i| *i as i32).collect::<Vec<_>>(), "a stable sort");
+    let before = |i: usize| tokens[..i].iter().sum::<i32>();
+    assert_eq!(found[2], (0..n).map(before).collect::<Vec<_>>(), "sums");
+    let most = *tokens.iter().max().unwrap();
+    let place = tokens.iter().position(|x| *x == most).unwrap() as i32;
+    assert_eq!(gpu.download(&largest), [place, most], "the largest");
+    let odd: Vec<i32> = tokens.iter().copied().filter(|x| x & 1 != 0).collect();
+    assert_eq!(found[3][..odd.len()], odd, "odd ones");
+    let runs = expected.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as i32));
+    let (items, lengths): (Vec<i32>, Vec<i32>) = runs.unzip();
+    assert_eq!(found[4][..items.len()], items, "runs");
+    assert_eq!(found[5][..items.len()], lengths, "lengths of runs");
+    assert_eq!(gpu.download(&counts), [odd.len() as i32, items.len() as i32, most]);
+    expected.dedup();
+    expected.retain(|x| x % 3 != 0);
+    assert_eq!(sum, expected.iter().enumerate().map(|(i, x)| i as f64 * f64::from(*x)).sum::<f64>());
+}

@@ -32,6 +32,6 @@ extern "C" int trainer_rank(float *keys, int *places, int n, const float *bounds
                             thrust::device_pointer_cast(above), thrust::greater<float>());
         return 0;
     } catch (const thrust::system_error &error) {
-        return static_cast<int>(error.code());
+        return error.code().value();
     }
 }

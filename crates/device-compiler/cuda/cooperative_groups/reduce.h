@@ -32,5 +32,9 @@ template <typename Group, typename T, typename Op> __device__ T reduce(const Gro
         total = op(total, group.shfl(value, rank));
     return total;
 }
+template <unsigned Size, typename Parent, typename T, typename Op>
+__device__ T reduce(const thread_block_tile<Size, Parent, true> &tile, T value, Op op) {
+    return tile.__cuda_reduce(value, op);
+}
 } // namespace cooperative_groups
 #include "../ferrocm_letters_end.h"

@@ -4,7 +4,18 @@
 #include "../cuda_runtime.h"
 #include "../cuda_fp16.h"
 #include "../cuda_bf16.h"
+// As CUB's own: HIP's header for it cannot be read after `using namespace cub`.
+#if !defined(__HIPCC_RTC__)
+#include "../cuda_fp8.h"
+#endif
 #include "../ferrocm_warp.h"
+// Where AMD's hipCUB is there, these types are its own, because its functions for whole devices take them.
+#if !defined(__HIPCC_RTC__) && __has_include(<hipcub/util_type.hpp>)
+#define __CUDA_HIPCUB__ 1
+#include "../ferrocm_rocm_begin.h"
+#include <hipcub/util_type.hpp>
+#include "../ferrocm_hip_end.h"
+#endif
 #include <type_traits>
 #include <utility>
 #include <limits>
@@ -56,6 +67,10 @@ template <typename T, int COUNT> struct __cuda_slots {
     __device__ __attribute__((always_inline)) T &operator[](int i) { return reinterpret_cast<T *>(storage)[i]; }
 };
 
+#if defined(__CUDA_HIPCUB__)
+using hipcub::DoubleBuffer;
+using hipcub::KeyValuePair;
+#else
 template <typename K, typename V> struct KeyValuePair {
     typedef K Key;
     typedef V Value;
@@ -75,6 +90,7 @@ template <typename T> struct DoubleBuffer {
     __host__ __device__ T *Current() { return d_buffers[selector]; }
     __host__ __device__ T *Alternate() { return d_buffers[selector ^ 1]; }
 };
+#endif
 
 enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
 

@@ -1,5 +1,10 @@
 // Thrust's <thrust/binary_search.h> for AMD targets: positions of values in sorted items.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/binary_search.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/binary_search.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include "pair.h"
@@ -80,3 +85,4 @@ __CUDA_THRUST_SEARCH_ONE(binary_search, member, at != 0)
 #undef __CUDA_THRUST_SEARCH_ONE
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

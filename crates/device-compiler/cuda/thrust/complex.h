@@ -1,5 +1,10 @@
 // Thrust's <thrust/complex.h> for AMD targets: std's complex numbers, which the compiler's own <complex> enables on the device.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/complex.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/complex.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 #include <complex>
@@ -17,3 +22,4 @@ using std::pow;
 using std::sqrt;
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

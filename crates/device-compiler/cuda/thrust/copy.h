@@ -1,5 +1,10 @@
 // Thrust's <thrust/copy.h> for AMD targets: copies on the device, and from and to it.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/copy.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/copy.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 #include "../cub/block/block_scan.cuh"
@@ -103,3 +108,4 @@ __CUDA_THRUST_ALGORITHM(copy_if, (typename I, typename O, typename C), (I first,
 __CUDA_THRUST_ALGORITHM(copy_if, (typename I, typename S, typename O, typename C), (I first, I last, S stencil, O to, C choose), (first, last, stencil, to, choose), (I, S, O), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

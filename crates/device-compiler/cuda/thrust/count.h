@@ -1,5 +1,10 @@
 // Thrust's <thrust/count.h> for AMD targets: counts items.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/count.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/count.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 
@@ -24,3 +29,4 @@ __CUDA_THRUST_ALGORITHM(count_if, (typename I, typename C), (I first, I last, C 
 __CUDA_THRUST_ALGORITHM(count, (typename I, typename T), (I first, I last, const T &value), (first, last, value), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

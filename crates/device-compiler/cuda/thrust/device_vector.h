@@ -1,5 +1,10 @@
 // Thrust's <thrust/device_vector.h> for AMD targets: a vector in device memory.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/device_vector.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/device_vector.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "copy.h"
 #include "fill.h"
@@ -118,3 +123,4 @@ template <typename T> class device_vector {
 };
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/extrema.h> for AMD targets: the largest and the smallest item.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/extrema.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/extrema.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 #include "iterator/counting_iterator.h"
@@ -45,3 +50,4 @@ __CUDA_THRUST_ALGORITHM(max_element, (typename I), (I first, I last), (first, la
 __CUDA_THRUST_ALGORITHM(max_element, (typename I, typename F), (I first, I last, F less), (first, last, less), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

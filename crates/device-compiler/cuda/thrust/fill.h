@@ -1,5 +1,10 @@
 // Thrust's <thrust/fill.h> for AMD targets: one value for many items.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/fill.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/fill.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -40,3 +45,4 @@ __CUDA_THRUST_ALGORITHM(fill_n, (typename I, typename N, typename T), (I first, 
 __CUDA_THRUST_ALGORITHM(uninitialized_fill, (typename I, typename T), (I first, I last, const T &value), (first, last, value), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

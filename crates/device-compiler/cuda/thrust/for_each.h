@@ -1,5 +1,10 @@
 // Thrust's <thrust/for_each.h> for AMD targets: a call for each item.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/for_each.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/for_each.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -31,3 +36,4 @@ __CUDA_THRUST_ALGORITHM(for_each, (typename I, typename F), (I first, I last, F 
 __CUDA_THRUST_ALGORITHM(for_each_n, (typename I, typename N, typename F), (I first, N n, F f), (first, n, f), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

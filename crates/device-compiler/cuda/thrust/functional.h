@@ -1,5 +1,10 @@
 // Thrust's <thrust/functional.h> for AMD targets: operations as objects.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/functional.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/functional.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -70,3 +75,4 @@ template <typename A, typename B, typename R> struct binary_function {
 };
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/gather.h> for AMD targets: items from given positions.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/gather.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/gather.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -23,3 +28,4 @@ template <typename I, typename J, typename O> __host__ __device__ inline auto ga
 __CUDA_THRUST_ALGORITHM(gather, (typename I, typename J, typename O), (I map, I map_last, J from, O to), (map, map_last, from, to), (I, J, O), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/host_vector.h> for AMD targets: std's vector.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/host_vector.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/host_vector.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -26,3 +31,4 @@ template <typename T, typename Allocator = std::allocator<T>> class host_vector 
 };
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

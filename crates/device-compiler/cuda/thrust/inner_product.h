@@ -1,5 +1,10 @@
 // Thrust's <thrust/inner_product.h> for AMD targets: the sum of products of pairs.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/inner_product.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/inner_product.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"
 #include "iterator/counting_iterator.h"
@@ -26,3 +31,4 @@ __CUDA_THRUST_ALGORITHM(inner_product, (typename I, typename J, typename T), (I 
 __CUDA_THRUST_ALGORITHM(inner_product, (typename I, typename J, typename T, typename Op, typename F), (I first, I last, J second, T initial, Op op, F f), (first, last, second, initial, op, f), (I, J), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/reduce.h> for AMD targets: sums of all items.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/reduce.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/reduce.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include "../cub/block/block_reduce.cuh"
@@ -68,3 +73,4 @@ __CUDA_THRUST_ALGORITHM(reduce, (typename I, typename T), (I first, I last, T in
 __CUDA_THRUST_ALGORITHM(reduce, (typename I, typename T, typename Op), (I first, I last, T initial, Op op), (first, last, initial, op), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/replace.h> for AMD targets: replaces values.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/replace.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/replace.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -39,3 +44,4 @@ __CUDA_THRUST_ALGORITHM(replace, (typename I, typename T), (I first, I last, con
 __CUDA_THRUST_ALGORITHM(replace_if, (typename I, typename C, typename T), (I first, I last, C choose, const T &value), (first, last, choose, value), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

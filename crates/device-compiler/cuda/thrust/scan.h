@@ -1,5 +1,10 @@
 // Thrust's <thrust/scan.h> for AMD targets: prefix sums.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/scan.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/scan.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include "../cub/block/block_scan.cuh"
@@ -91,3 +96,4 @@ __CUDA_THRUST_ALGORITHM(exclusive_scan, (typename I, typename O, typename T), (I
 __CUDA_THRUST_ALGORITHM(exclusive_scan, (typename I, typename O, typename T, typename Op), (I first, I last, O to, T initial, Op op), (first, last, to, initial, op), (I, O), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/scatter.h> for AMD targets: items to given positions.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/scatter.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/scatter.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -23,3 +28,4 @@ template <typename I, typename M, typename O> __host__ __device__ inline auto sc
 __CUDA_THRUST_ALGORITHM(scatter, (typename I, typename M, typename O), (I first, I last, M map, O to), (first, last, map, to), (I, M, O), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/sequence.h> for AMD targets: numbers in order.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/sequence.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/sequence.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -40,3 +45,4 @@ __CUDA_THRUST_ALGORITHM(sequence, (typename I, typename T), (I first, I last, T 
 __CUDA_THRUST_ALGORITHM(sequence, (typename I, typename T), (I first, I last, T start, T step), (first, last, start, step), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

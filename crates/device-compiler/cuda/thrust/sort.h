@@ -1,5 +1,10 @@
 // Thrust's <thrust/sort.h> for AMD targets: stable sorts, of keys and with values.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/sort.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/sort.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"
 #include <algorithm>
@@ -149,3 +154,4 @@ __CUDA_THRUST_ALGORITHM(stable_sort_by_key, (typename I, typename J), (I first, 
 __CUDA_THRUST_ALGORITHM(stable_sort_by_key, (typename I, typename J, typename F), (I first, I last, J values, F less), (first, last, values, less), (I, J), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

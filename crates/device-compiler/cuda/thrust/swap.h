@@ -1,5 +1,10 @@
 // Thrust's <thrust/swap.h> for AMD targets: an exchange of two values.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/swap.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/swap.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -11,3 +16,4 @@ template <typename T> __CUDA_THRUST_INLINE void swap(T &a, T &b) {
 }
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/tabulate.h> for AMD targets: sets each item to a function of its position.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/tabulate.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/tabulate.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -22,3 +27,4 @@ template <typename I, typename F> __host__ __device__ inline auto tabulate(const
 __CUDA_THRUST_ALGORITHM(tabulate, (typename I, typename F), (I first, I last, F f), (first, last, f), (I), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

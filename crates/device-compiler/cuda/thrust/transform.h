@@ -1,5 +1,10 @@
 // Thrust's <thrust/transform.h> for AMD targets: a function of each item, or of pairs.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/transform.h>)
+#include "../ferrocm_letters_begin.h"
+#include_next <thrust/transform.h>
+#include "../ferrocm_letters_end.h"
+#else
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"
 
@@ -68,3 +73,4 @@ __CUDA_THRUST_ALGORITHM(transform_if, (typename I, typename O, typename F, typen
 __CUDA_THRUST_ALGORITHM(transform_if, (typename I, typename S, typename O, typename F, typename C), (I first, I last, S stencil, O to, F f, C choose), (first, last, stencil, to, f, choose), (I, S, O), I)
 } // namespace thrust
 #include "../ferrocm_letters_end.h"
+#endif

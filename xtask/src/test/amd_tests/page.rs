@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::gtest::Outcome;
 use super::table::SUITES;
+use crate::test::rows::{cell, cells};
 
 const INTRODUCTION: &str = "\
 # AMD's own test programs on the virtual GPU
@@ -77,17 +78,6 @@ pub(super) struct Failure {
     pub(super) why: String,
 }
 
-fn cells(row: &str) -> Option<Vec<String>> {
-    let row = row.strip_prefix("| ")?.strip_suffix(" |")?;
-    let cells: Vec<String> = row.split(" | ").map(|cell| cell.trim().to_owned()).collect();
-    (cells.len() >= 6 && cells[0] != "suite").then_some(cells)
-}
-
-/// A text escaped for a table cell.
-fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
-}
-
 /// The page with a run's rows replaced.
 pub(super) fn with(page: &str, run: &Run) -> String {
     let mut results: BTreeMap<Place, String> = BTreeMap::new();
@@ -95,12 +85,12 @@ pub(super) fn with(page: &str, run: &Run) -> String {
     let (before, after) = page.split_once(FAILURES).unwrap_or((page, ""));
     let place = |cells: &[String]| [cells[0].clone(), cells[1].clone(), cells[2].clone()];
     for row in before.lines() {
-        if let Some(cells) = cells(row) {
+        if let Some(cells) = cells(row, "suite", 6) {
             results.insert(place(&cells), row.to_owned());
         }
     }
     for row in after.lines() {
-        if let Some(cells) = cells(row) {
+        if let Some(cells) = cells(row, "suite", 6) {
             failures.entry(place(&cells)).or_default().push(row.to_owned());
         }
     }

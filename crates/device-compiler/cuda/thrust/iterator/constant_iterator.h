@@ -1,5 +1,10 @@
 // Thrust's <thrust/iterator/constant_iterator.h> for AMD targets: one value, as often as it is read.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/iterator/constant_iterator.h>)
+#include "../../ferrocm_letters_begin.h"
+#include_next <thrust/iterator/constant_iterator.h>
+#include "../../ferrocm_letters_end.h"
+#else
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
 
@@ -31,3 +36,4 @@ template <typename T> __host__ __device__ inline constant_iterator<T> make_const
 }
 } // namespace thrust
 #include "../../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/iterator/counting_iterator.h> for AMD targets: increasing numbers, computed when read.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/iterator/counting_iterator.h>)
+#include "../../ferrocm_letters_begin.h"
+#include_next <thrust/iterator/counting_iterator.h>
+#include "../../ferrocm_letters_end.h"
+#else
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
 
@@ -30,3 +35,4 @@ template <typename T, typename... Unused> class counting_iterator {
 template <typename T> __host__ __device__ inline counting_iterator<T> make_counting_iterator(T value) { return counting_iterator<T>(value); }
 } // namespace thrust
 #include "../../ferrocm_letters_end.h"
+#endif

@@ -1,5 +1,10 @@
 // Thrust's <thrust/iterator/transform_iterator.h> for AMD targets: a function of items, called when they are read.
 #pragma once
+#if !defined(__HIPCC_RTC__) && __has_include_next(<thrust/iterator/transform_iterator.h>)
+#include "../../ferrocm_letters_begin.h"
+#include_next <thrust/iterator/transform_iterator.h>
+#include "../../ferrocm_letters_end.h"
+#else
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"
 
@@ -39,3 +44,4 @@ template <typename F, typename I> struct iterator<transform_iterator<F, I>> {
 } // namespace __ferrocm
 } // namespace thrust
 #include "../../ferrocm_letters_end.h"
+#endif

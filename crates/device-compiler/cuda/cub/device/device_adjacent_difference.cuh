@@ -1,0 +1,3 @@
+// CUB's <cub/device/device_adjacent_difference.cuh> for AMD targets: all of it is in <cub/device/device_reduce.cuh>.
+#pragma once
+#include "device_reduce.cuh"

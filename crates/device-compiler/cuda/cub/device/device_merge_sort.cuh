@@ -1,0 +1,3 @@
+// CUB's <cub/device/device_merge_sort.cuh> for AMD targets: all of it is in <cub/device/device_reduce.cuh>.
+#pragma once
+#include "device_reduce.cuh"

@@ -1,0 +1,207 @@
+//! `cargo xtask test trees TABLE [NAME…]`: trees of CUDA sources that know nothing of AMD, through `nvcc`, as
+//! they are.
+//!
+//! The table is the caller's, a file in JSON: where each tree is, which sources count, and how they are
+//! compiled and run. `docs/contribute/testing.md` describes it.
+
+mod page;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use self::page::{Failure, Run};
+use self::table::{Program, Tree};
+use super::hipify_check::{Verdict, makefile_options, side_by_side, verdict};
+use crate::{dropin, tools};
+
+/// The page with the results, in the workspace.
+const PAGE: &str = "docs/generated/trees.md";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// The table of trees, in JSON
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
+    /// The trees to compile [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Target to compile for and to run on; may be repeated
+    #[arg(long = "target", value_name = "TARGET", value_delimiter = ',', default_value = "gfx1100")]
+    targets: Vec<String>,
+    /// The folder of the trees [default: that of the table]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Only sources whose paths contain this; does not change the page
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Only checks syntax and types of device code, which takes a fraction of the time; does not change the
+    /// page
+    #[arg(long)]
+    check: bool,
+}
+
+/// What compiles and runs.
+struct Place {
+    nvcc: PathBuf,
+    libraries: PathBuf,
+    work: tempfile::TempDir,
+}
+
+/// Compiles and runs, and writes the page. The error names the trees of which too little compiles.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let trees = table::read(&options.table)?;
+    if let Some(name) = options.names.iter().find(|name| trees.iter().all(|tree| tree.name != **name)) {
+        bail!("{} has no tree \"{name}\"", options.table.display());
+    }
+    let beside = options.table.parent().unwrap_or(Path::new("")).to_owned();
+    let root = fs::canonicalize(options.folder.as_ref().unwrap_or(&beside))
+        .with_context(|| beside.display().to_string())?;
+    let (libraries, nvcc) = dropin::hip_and_program()?;
+    let place = Place { nvcc, libraries, work: tempfile::tempdir().context("cannot make a folder")? };
+    let mut short = Vec::new();
+    for tree in trees.iter().filter(|tree| options.names.is_empty() || options.names.contains(&tree.name)) {
+        let folder = table::folder(tree, &root)?;
+        for target in &options.targets {
+            let run = one(tree, &folder, target, &place, options)?;
+            println!("{}", run.line());
+            if run.share() < tree.least || run.wrong > 0 {
+                short.push(format!("{} {target}", tree.name));
+            }
+            if options.filter.is_none() && !options.check {
+                let path = tools::workspace().join(PAGE);
+                let page = page::with(&fs::read_to_string(&path).unwrap_or_default(), &run);
+                fs::write(&path, page).with_context(|| path.display().to_string())?;
+            }
+        }
+    }
+    match short.is_empty() {
+        true => Ok(()),
+        false => bail!("below what the table asks for, or a wrong result: {}", short.join(", ")),
+    }
+}
+
+fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Options) -> Result<Run> {
+    let mut sources = table::sources(tree, folder)?;
+    sources.retain(|path| options.filter.as_ref().is_none_or(|text| path.to_string_lossy().contains(text)));
+    let verdicts = side_by_side(&sources, |source| -> Result<Verdict> {
+        let mut command = nvcc(tree, folder, source, target, place);
+        if options.check {
+            command.arg("-fdevice-syntax-only");
+        }
+        let object = place.work.path().join(format!("{}.o", blank(source)));
+        let output = command.arg("-c").arg(folder.join(source)).arg("-o").arg(&object).output()?;
+        let _ = fs::remove_file(&object);
+        Ok(match output.status.success() {
+            true => Verdict::Compiles,
+            false => verdict(&String::from_utf8_lossy(&output.stderr)),
+        })
+    });
+    let mut run = Run::new(tree, target);
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for (source, verdict) in sources.iter().zip(verdicts) {
+        let (why, is_lacking) = match verdict.with_context(|| source.display().to_string())? {
+            Verdict::Compiles => {
+                run.compiled += 1;
+                continue;
+            }
+            Verdict::Lacks(header) => (format!("{header} is not there"), true),
+            Verdict::Refused(message) => (message, false),
+        };
+        *kinds.entry(why.clone()).or_default() += 1;
+        let name = source.to_string_lossy().into_owned();
+        match tree.known(&name) {
+            // What needs another library is no failure of these headers.
+            None if is_lacking => run.lacking += 1,
+            known => run.failures.push(Failure {
+                why: known.map_or(why, str::to_owned),
+                what: name,
+                outcome: "does not compile",
+            }),
+        }
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    kinds.iter().for_each(|(why, count)| println!("  {count} {why}"));
+    let programs = if options.filter.is_some() || options.check { &[][..] } else { &tree.programs };
+    for (program, result) in
+        programs.iter().zip(side_by_side(programs, |program| execute(tree, folder, program, target, place)))
+    {
+        match result.with_context(|| program.sources.join(" "))? {
+            Ok(()) => run.right += 1,
+            Err(why) => {
+                let known = tree.known(&program.sources[0]);
+                run.wrong += usize::from(known.is_none());
+                run.failures.push(Failure {
+                    what: program.sources[0].clone(),
+                    outcome: "does not run",
+                    why: known.map_or(why, str::to_owned),
+                });
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// A name without separators.
+fn blank(path: &Path) -> String {
+    path.to_string_lossy().replace(['/', '.'], "_")
+}
+
+/// nvcc with a tree's options for a source.
+fn nvcc(tree: &Tree, folder: &Path, source: &Path, target: &str, place: &Place) -> Command {
+    let beside = folder.join(source).parent().map(Path::to_owned).unwrap_or_default();
+    let mut command = Command::new(&place.nvcc);
+    command.arg("nvcc").arg(format!("-arch={target}")).current_dir(&beside);
+    command.env(setup::hipcc::LIBRARIES_VARIABLE, &place.libraries);
+    let places = [("{tree}", folder), ("{beside}", beside.as_path())];
+    for option in &tree.options {
+        let filled = places
+            .iter()
+            .fold(option.clone(), |option, (mark, place)| option.replace(mark, &place.display().to_string()));
+        command.arg(filled);
+    }
+    if tree.makefiles {
+        command.args(makefile_options(&beside));
+    }
+    command
+}
+
+/// Links a program and runs it. The inner error says what is wrong with it.
+fn execute(
+    tree: &Tree,
+    folder: &Path,
+    program: &Program,
+    target: &str,
+    place: &Place,
+) -> Result<Result<(), String>> {
+    let first = Path::new(&program.sources[0]);
+    let binary = place.work.path().join(format!("{}-{}", blank(first), blank(Path::new(target))));
+    let mut command = nvcc(tree, folder, first, target, place);
+    command.args(program.sources.iter().map(|source| folder.join(source)));
+    let output = command.args(&program.options).arg("-o").arg(&binary).output()?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Ok(Err(text.lines().find(|line| line.contains("error")).unwrap_or(&text).to_owned()));
+    }
+    let output = Command::new("timeout")
+        .arg(program.seconds.to_string())
+        .arg(&binary)
+        .args(&program.arguments)
+        .current_dir(folder.join(first).parent().unwrap_or(folder))
+        .env(variables::DEVICE.name, format!("vgpu:{target}"))
+        .output()
+        .context("cannot start `timeout`")?;
+    let _ = fs::remove_file(&binary);
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    Ok(match output.status.code() {
+        Some(0) if text.contains(&program.says) => Ok(()),
+        Some(124) => Err(format!("not done after {} s", program.seconds)),
+        Some(0) => Err(format!("does not say \"{}\"", program.says)),
+        _ => Err(format!("{}: {}", output.status, text.lines().last().unwrap_or_default())),
+    })
+}
