@@ -2,7 +2,7 @@
 
 /// trybuild passes the width only when it compiles the programs, and Cargo compiles all dependencies once more
 /// for another flag. These flags, which Cargo prefers to trybuild's, are the same both times.
-const FLAGS: &str = "--diagnostic-width=140\u{1f}-Adead_code";
+const FLAGS: &str = "--cfg\u{1f}trybuild\u{1f}--verbose\u{1f}-Adead_code\u{1f}--diagnostic-width=140";
 
 #[test]
 fn promises_are_kept_by_the_compiler() {

@@ -1,7 +1,7 @@
 //! Code that must not compile. Each file says which promise it would break.
 
 /// The same flags for dependencies and programs, as in `compile-fail-test`, which shares the dependencies.
-const FLAGS: &str = "--diagnostic-width=140\u{1f}-Adead_code";
+const FLAGS: &str = "--cfg\u{1f}trybuild\u{1f}--verbose\u{1f}-Adead_code\u{1f}--diagnostic-width=140";
 
 #[test]
 #[cfg_attr(miri, ignore = "starts the compiler")]
