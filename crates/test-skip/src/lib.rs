@@ -16,6 +16,9 @@ pub const LIST_VARIABLE: &str = "FERROCM_TEST_SKIPS";
 /// The names of [`Lack`]s that fail a test, separated by commas.
 pub const REQUIRED_VARIABLE: &str = "FERROCM_TEST_REQUIRES";
 
+/// With the value `all`, tests with very many cases run all of them; otherwise a share of them.
+pub const CASES_VARIABLE: &str = "FERROCM_TEST_CASES";
+
 /// What a test would need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lack {
@@ -116,6 +119,13 @@ pub fn skip(lack: Lack, reason: impl Display) {
         let written = written.and_then(|mut file| file.write_all(line.as_bytes()));
         written.unwrap_or_else(|error| panic!("{}: {error}", list.display()));
     }
+}
+
+/// The cases that this run executes: one of `share`, or all of them if [`CASES_VARIABLE`] says so, as `cargo
+/// xtask test devices` has it.
+pub fn cases<T>(all: impl IntoIterator<Item = T>, share: usize) -> impl Iterator<Item = T> {
+    let is_whole = std::env::var(CASES_VARIABLE).is_ok_and(|cases| cases == "all");
+    all.into_iter().step_by(if is_whole { 1 } else { share })
 }
 
 fn is_required(lack: Lack, list: &str) -> bool {

@@ -1,4 +1,4 @@
-//! `cargo xtask test devices`: all device tests on all virtual devices, with every form of inline PTX.
+//! `cargo xtask test devices`: all device tests on all virtual devices, with all cases of those that have many.
 
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::Step;
@@ -8,7 +8,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let whole = |device: &'static str| {
         Step::new(format!("device tests on {device}"), move || {
             let mut tests = shared.tests(DEVICE_TESTS, Some(device))?;
-            tests.env("FERROCM_TEST_PTX", "all");
+            tests.env(test_skip::CASES_VARIABLE, "all");
             execute(tests)
         })
     };

@@ -16,7 +16,7 @@ use test_skip::{Lack, skip};
 
 const THREADS: usize = 64;
 const BLOCKS: usize = 8;
-/// Of so many forms of a family, one is executed; all with `FERROCM_TEST_PTX=all`.
+/// Of so many forms of a family, one is executed; all with `FERROCM_TEST_CASES=all`.
 const SHARE: usize = 16;
 /// Sources with so many kernels are compiled at once.
 const CHUNK: usize = 150;
@@ -242,9 +242,7 @@ fn check(family: &str) {
             return;
         }
         device.make_current().unwrap();
-        let is_whole = std::env::var("FERROCM_TEST_PTX").is_ok_and(|part| part == "all");
-        let rows: Vec<_> =
-            page::executed(family).into_iter().step_by(if is_whole { 1 } else { SHARE }).collect();
+        let rows: Vec<_> = test_skip::cases(page::executed(family), SHARE).collect();
         let wrong = execute(&device, &rows);
         assert!(wrong.is_empty(), "{device}: {} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
     }

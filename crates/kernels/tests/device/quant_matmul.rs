@@ -167,7 +167,7 @@ fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let values = quant.dequantize(&blocks);
     // A few pairs, and many, where one expert has more than a tile and one has none; one vector for two
     // pairs, and one for each. One pair's expert does not exist.
-    for (pairs, vectors) in [(6, 3), (6, 6), (220, 110), (20, 20)] {
+    for (pairs, vectors) in [(6, 3), (6, 6), (130, 65), (20, 20)] {
         let ids: Vec<u32> = (0..pairs as u32)
             .map(|pair| if pair == 3 { 5 } else { [0, 3, 1, 3, 4, 3, 3][pair as usize % 7] })
             .collect();

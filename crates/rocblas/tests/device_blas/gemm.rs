@@ -241,6 +241,10 @@ fn integers_of_8_bits() {
     }
 }
 
+/// Of so many kernels for products, a plain run executes one. It divides no number of tiles or parts, so all
+/// types, orders and tiles have some.
+const SHARE: usize = 7;
+
 /// Products by one kernel: whole blocks and tiles, parts of them, and a depth that several workgroups share.
 fn by_one_kernel<T, D>(bench: &Bench, orders: (Order, Order, Order), parts: u16)
 where
@@ -269,26 +273,25 @@ fn every_kernel_for_products_has_the_same_results() {
     if families.is_empty() {
         return test_skip::skip(test_skip::Lack::Device, "there is no choice of kernels");
     }
-    for family in families {
+    let kernels = families.iter().flat_map(|family| {
+        family.tiles.iter().flat_map(move |tile| [1, 3].map(|parts| (family, tile, parts)))
+    });
+    for (family, tile, parts) in test_skip::cases(kernels, SHARE) {
         // D lies by columns, so A lies along the depth by rows, and B by columns.
         let order = |across, [along, apart]: [Order; 2]| if across { apart } else { along };
         let [row, column] = [Order::RowMajor, Order::ColumnMajor];
         let orders = (order(family.across[0], [row, column]), order(family.across[1], [column, row]), column);
-        for tile in &family.tiles {
-            for parts in [1, 3] {
-                assert!(force(Some((tile, parts))), "{tile}");
-                match family.kind {
-                    "f64" => by_one_kernel::<f64, f64>(&bench, orders, parts),
-                    "f32" => by_one_kernel::<f32, f32>(&bench, orders, parts),
-                    "f16" => {
-                        by_one_kernel::<f16, f16>(&bench, orders, parts);
-                        by_one_kernel::<f16, f32>(&bench, orders, parts);
-                        by_one_kernel::<bf16, bf16>(&bench, orders, parts);
-                    }
-                    "i8" => by_one_kernel::<i8, i32>(&bench, orders, parts),
-                    other => panic!("{other}"),
-                }
+        assert!(force(Some((tile, parts))), "{tile}");
+        match family.kind {
+            "f64" => by_one_kernel::<f64, f64>(&bench, orders, parts),
+            "f32" => by_one_kernel::<f32, f32>(&bench, orders, parts),
+            "f16" => {
+                by_one_kernel::<f16, f16>(&bench, orders, parts);
+                by_one_kernel::<f16, f32>(&bench, orders, parts);
+                by_one_kernel::<bf16, bf16>(&bench, orders, parts);
             }
+            "i8" => by_one_kernel::<i8, i32>(&bench, orders, parts),
+            other => panic!("{other}"),
         }
     }
     force(None);
