@@ -181,21 +181,8 @@ template <typename T> struct TwoPacks {
   private:
     static __device__ __forceinline__ void rotate(T &x, T &y, float cos, float sin) {
         const Rotated rotated(load(&x), load(&y), cos, sin);
-        x = alone(convert<T>(rotated.first));
-        y = alone(convert<T>(rotated.second));
-    }
-    // AMD's targets have an instruction that multiplies, adds and rounds once to f16. Of neighbours, the compiler would rather make packed ones, which
-    // round to f32 before, unlike the kernels that rotate an element at a time.
-    static __device__ __forceinline__ T alone(T x) {
-#ifdef __AMDGCN__
-        if constexpr (std::is_same_v<T, __half>) {
-            uint16_t bits;
-            memcpy(&bits, &x, sizeof bits);
-            asm("" : "+v"(bits));
-            memcpy(&x, &bits, sizeof bits);
-        }
-#endif
-        return x;
+        x = convert<T>(rotated.first);
+        y = convert<T>(rotated.second);
     }
 };
 
@@ -247,13 +234,15 @@ template <typename T, typename Out> struct RopeAppend {
     template <typename How> __device__ __forceinline__ void run(How how) const {
         let_next_begin();
         wait_for_previous();
-        const auto address = [](const void *p) { return static_cast<unsigned>(reinterpret_cast<size_t>(p)); };
-        const bool wide = (address(q) | address(k) | address(v) | address(cos) | address(sin)) % 16 == 0 &&
-                          (address(k_cache) | address(v_cache)) % (PACK<T> * sizeof(Out)) == 0;
-        if (shape.lanes != 0 && wide)
-            in_packs(how);
-        else
-            by_warps(how);
+        // AMD's compiler has too few scalar registers for the strides of both ways.
+        if constexpr (NVIDIA) {
+            const auto address = [](const void *p) { return static_cast<unsigned>(reinterpret_cast<size_t>(p)); };
+            const bool wide = (address(q) | address(k) | address(v) | address(cos) | address(sin)) % 16 == 0 &&
+                              (address(k_cache) | address(v_cache)) % (PACK<T> * sizeof(Out)) == 0;
+            if (shape.lanes != 0 && wide)
+                return in_packs(how);
+        }
+        by_warps(how);
     }
 
   private:

@@ -192,11 +192,10 @@ mod tests {
     /// with other features, once more.
     #[test]
     fn commands_for_the_whole_workspace_have_its_features() {
-        const OTHERS: [(&str, &str); 4] = [
+        const OTHERS: [(&str, &str); 3] = [
             ("package.rs", "an option of another program"),
             ("test/engines.rs", "the workspace of the engines"),
             ("test/everything.rs", "the lock file of another workspace"),
-            ("test/template.rs", "the workspace of the template"),
         ];
         // Not in one piece, for this file.
         let quoted = format!("\"--{}\"", "workspace");

@@ -7,7 +7,7 @@ use crate::kv_cache::inverse_of;
 use crate::launch::MAX_GRID;
 use crate::library::Kernels;
 use crate::rope::{Heads, RopeStyle};
-use crate::{CacheLayout, F8E4M3, Float, modules};
+use crate::{CacheLayout, F8E4M3, Float, modules, nvidia};
 
 const OPERATION: &str = "rope_append";
 /// Work-items of a workgroup.
@@ -180,7 +180,7 @@ impl Kernels {
             ["rope_append_f32_f8", "rope_append_f16_f8", "rope_append_bf16_f8"],
             ["rope_append_f32_i8", "rope_append_f16_i8", "rope_append_bf16_i8"],
         ];
-        if inputs.weights.is_none() {
+        if inputs.weights.is_none() && nvidia::is_nvidia(self.device()) {
             shape.in_packs(size_of::<T>(), matches!(caches, Caches::I8(..)));
         }
         let launch = self.function(&modules::KV_CACHE, NAMES[kind][T::INDEX])?.launch(stream);

@@ -135,11 +135,11 @@ fn drawn_tokens_are_the_same(folder: &TempDir, name: &str) {
     ];
     for (kind, engine) in guessing(folder, name) {
         for (at, sampling) in settings.iter().enumerate() {
-            for seed in 0..4 {
+            for seed in 0..2 {
                 let drawn = |engine: &dyn Engine| {
                     let mut request = request(&prompt(), 50);
                     request.sampling = Sampling { seed, ..sampling.clone() };
-                    request.logprobs = (seed == 3).then_some(2);
+                    request.logprobs = (seed == 1).then_some(2);
                     answer(engine.submit(request).expect("a place"))
                 };
                 let (expected, got) = (drawn(&*plain), drawn(&*engine));
