@@ -1,7 +1,7 @@
 //! Programs that must not compile. Each file names the promise that it would break.
 
-/// trybuild passes the width only when it compiles the programs, and Cargo compiles all dependencies once more
-/// for another flag. These flags, which Cargo prefers to trybuild's, are the same both times.
+/// trybuild passes the width only when it compiles the programs, and Cargo compiles all dependencies once
+/// more for another flag. These flags, which Cargo prefers to trybuild's, are the same both times.
 const FLAGS: &str = "--cfg\u{1f}trybuild\u{1f}--verbose\u{1f}-Adead_code\u{1f}--diagnostic-width=140";
 
 #[test]

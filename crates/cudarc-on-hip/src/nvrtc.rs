@@ -1,9 +1,9 @@
 //! Compiling kernels at run time.
 //!
 //! [`compile_ptx`] compiles CUDA C++ for the calling thread's device, or otherwise the first one. For AMD's
-//! GPUs it uses AMD's `libhiprtc` or this machine's device compiler, for NVIDIA's GPUs NVRTC. Without a device,
-//! the architecture that the options name chooses the compiler. Sources are plain CUDA, and warps have 32 lanes
-//! on every device.
+//! GPUs it uses AMD's `libhiprtc` or this machine's device compiler, for NVIDIA's GPUs NVRTC. Without a
+//! device, the architecture that the options name chooses the compiler. Sources are plain CUDA, and warps
+//! have 32 lanes on every device.
 //!
 //! What CUDA calls PTX is machine code in text form here, so that programs can store it as a string. Unlike
 //! PTX, it is for one target.

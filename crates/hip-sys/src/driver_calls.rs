@@ -8,7 +8,8 @@ use crate::hipError_t;
 /// map is the 128 bytes of a `CUtensorMap`, at an address that is a multiple of 64.
 #[derive(Debug, Clone, Copy)]
 pub struct DriverCalls {
-    /// `cuDeviceGetAttribute`: writes a device's value of a `CUdevice_attribute`. The device is HIP's ordinal.
+    /// `cuDeviceGetAttribute`: writes a device's value of a `CUdevice_attribute`. The device is HIP's
+    /// ordinal.
     pub attribute: unsafe extern "C" fn(value: *mut c_int, attribute: c_uint, device: c_int) -> hipError_t,
     /// `cuTensorMapEncodeTiled`.
     pub encode_tiled: EncodeTiled,

@@ -283,9 +283,9 @@ impl AttentionWork {
         steps * step * (FEW_THREADS as usize / 32)
     }
 
-    /// Besides the ring so much that a multiprocessor holds no more workgroups than there are for each, and at
-    /// most [`FEW_RESIDENT`]: those of the next launch, which may overlap with this one, do not crowd some of
-    /// them.
+    /// Besides the ring so much that a multiprocessor holds no more workgroups than there are for each, and
+    /// at most [`FEW_RESIDENT`]: those of the next launch, which may overlap with this one, do not crowd some
+    /// of them.
     fn few_shared(&self, workgroups: usize) -> u32 {
         let resident = workgroups.div_ceil(self.multiprocessors.max(1)).clamp(1, FEW_RESIDENT);
         self.few_ring().max(self.shared_memory / (resident + 1)) as u32

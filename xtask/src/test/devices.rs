@@ -1,4 +1,5 @@
-//! `cargo xtask test devices`: all device tests on all virtual devices, with all cases of those that have many.
+//! `cargo xtask test devices`: all device tests on all virtual devices, with all cases of those that have
+//! many.
 
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::Step;

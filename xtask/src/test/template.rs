@@ -63,7 +63,8 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
 pub(super) fn beside_the_tests() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     let mut build = cargo(copy.folder.path(), &copy.target);
-    // The whole workspace with a test, as in the other steps: otherwise dependencies would have other features.
+    // The whole workspace with a test, as in the other steps: otherwise dependencies would have other
+    // features.
     build.arg("build").args(tools::WHOLE).args(["--test", "device"]);
     for_test_devices(&mut build);
     for (program, _) in PROGRAMS {

@@ -1,5 +1,5 @@
-//! Descriptions of tensors for the tensor memory accelerator of NVIDIA's GPUs, which the driver writes. No AMD
-//! GPU has one: there, each function returns `CUDA_ERROR_NOT_SUPPORTED`, and the device attribute
+//! Descriptions of tensors for the tensor memory accelerator of NVIDIA's GPUs, which the driver writes. No
+//! AMD GPU has one: there, each function returns `CUDA_ERROR_NOT_SUPPORTED`, and the device attribute
 //! `TENSOR_MAP_ACCESS_SUPPORTED` is 0.
 
 use std::ffi::{c_int, c_void};
