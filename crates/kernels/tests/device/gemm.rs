@@ -122,7 +122,7 @@ fn large_blocks_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
     // The same, by a batch. Depth is not what the choice of blocks asks for.
     let units = bench.kernels.device().properties().compute_units as usize;
     let batch = units.div_ceil(4);
-    let gemm = Gemm::new(200, 196, 72);
+    let gemm = Gemm::new(200, 196, 200);
     check::<T>(bench, &Gemm { beta: 1.0, ..gemm.batched(batch) });
     check::<T>(bench, &Gemm { stride_b: 0, ..gemm.transpose_a().transpose_b().batched(batch) });
 }
