@@ -218,7 +218,8 @@ struct Part {
           head(is_query ? number : number - shape.heads - (is_value ? shape.kv_heads : 0)) {}
     template <typename X> __device__ __forceinline__ X of(X query, X key, X value) const { return is_query ? query : is_value ? value : key; }
     __device__ __forceinline__ size_t from(const RopeShape &shape, size_t token) const {
-        return token * of(shape.q.token, shape.k.token, shape.v.token) + head * of(shape.q.head, shape.k.head, shape.v.head);
+        const Strides &strides = is_query ? shape.q : is_value ? shape.v : shape.k;
+        return token * strides.token + head * strides.head;
     }
 };
 
@@ -253,7 +254,10 @@ template <typename T, typename Out> struct RopeAppend {
     }
     template <typename How> __device__ __forceinline__ void by_warps(How how) const {
         const size_t warps = blockDim.x / WARP, of_token = shape.heads + 2 * shape.kv_heads, half = shape.rotary / 2;
-        const size_t block = static_cast<size_t>(blockIdx.y) * gridDim.x + blockIdx.x, blocks = static_cast<size_t>(gridDim.y) * gridDim.x;
+        // Grids for packs have two dimensions, and those for AMD's targets one.
+        // Those have no scalar registers to spare, so that the pages' strides are read again.
+        const size_t block = NVIDIA ? static_cast<size_t>(blockIdx.y) * gridDim.x + blockIdx.x : blockIdx.x;
+        const size_t blocks = NVIDIA ? static_cast<size_t>(gridDim.y) * gridDim.x : gridDim.x;
         for (size_t i = block * warps + threadIdx.x / WARP; i < shape.tokens * of_token; i += blocks * warps) {
             const Division at = divide(i, of_token);
             const size_t token = at.quotient;
@@ -272,12 +276,14 @@ template <typename T, typename Out> struct RopeAppend {
                 head.for_each([&](size_t j, T x) { q[from + j] = x; });
                 continue;
             }
-            const Pages &pages = part.is_value ? shape.values : shape.keys;
+            const Pages &pages = part.is_value ? read_again(shape).values : read_again(shape).keys;
             const uint64_t slot = static_cast<uint64_t>(slots[token]);
             if (slot >= pages.count * pages.size) // negative ones, too
                 continue;
             head.norm(shape.eps);
-            Out *to = (part.is_value ? v_cache : k_cache) + place(pages, slot) + part.head * pages.head_stride;
+            Out *const to = part.is_value ? v_cache : k_cache;
+            const size_t first = place(pages, slot) + part.head * pages.head_stride;
+            const size_t number = slot * shape.kv_heads + part.head;
             float inverse = 0;
             if constexpr (How::SCALED) {
                 float largest = 0;
@@ -285,9 +291,9 @@ template <typename T, typename Out> struct RopeAppend {
                 const Scale scale(warp_reduce<Max>(largest));
                 inverse = scale.inverse;
                 if (threadIdx.x % WARP == 0)
-                    (part.is_value ? v_scales : k_scales)[slot * shape.kv_heads + part.head] = scale.scale;
+                    (part.is_value ? v_scales : k_scales)[number] = scale.scale;
             }
-            head.for_each([&](size_t j, T x) { to[j] = how(x, inverse); });
+            head.for_each([&](size_t j, T x) { to[first + j] = how(x, inverse); });
         }
     }
     // Without norms: a lane has two packs of a head, whose pairs are between them or in each, and the same ones of AHEAD heads of a token at a time, for

@@ -246,7 +246,7 @@ fn the_machine_code_is_that_of_one_compilation() {
     let Some(toolchain) = toolchain() else { return };
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").canonicalize().unwrap();
     let folder = Folder::new(toolchain.clone());
-    let source = folder.write("k.cu", &std::fs::read_to_string(kernels.join("rope.cu")).unwrap());
+    let source = folder.write("k.cu", &std::fs::read_to_string(kernels.join("kv_cache.cu")).unwrap());
     // The folder where `kernel-build` finds CUDA's headers.
     let headers = folder.path().join("cuda");
     for (name, text) in device_compiler::cuda::HEADERS {
