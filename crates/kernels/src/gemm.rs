@@ -481,7 +481,7 @@ fn streamed<T: GemmElement>(shape: &VectorsShape, device: &Device) -> Option<u32
     if !is_alone || by_columns != 0 || w_stride != u64::from(depth) || !nvidia::has_bulk_copies(device) {
         return None;
     }
-    let multiprocessors = device.properties().compute_units as u32;
+    let multiprocessors = device.properties().compute_units;
     let element = size_of::<T>() as u32;
     nvidia::StreamedProduct { rows, depth, element, multiprocessors }.workgroups()
 }

@@ -128,7 +128,7 @@ impl Shape {
         let pack = (PACK / element) as u64;
         let pages = |pages: &Pages| pages.stride | pages.position_stride | pages.head_stride;
         let strides = [self.q, self.k, self.v].iter().fold(0, |all, of| all | of.token | of.head);
-        let all = strides | pages(&self.keys) | pages(&self.values) | self.rotary / 2;
+        let all = strides | pages(&self.keys) | pages(&self.values) | (self.rotary / 2);
         let lanes = self.size / (2 * pack);
         // Lanes that look for a head's largest element are a part of a warp.
         let fits = if scaled { lanes.is_power_of_two() && lanes <= 32 } else { lanes <= u64::from(BLOCK) };
