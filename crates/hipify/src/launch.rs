@@ -65,10 +65,11 @@ fn kernel(cursor: &Cursor<'_>, open: usize) -> Option<(usize, bool)> {
             word if cursor.kind(at)? == Kind::Word && !BEFORE_EXPRESSIONS.contains(&word) => {}
             _ => return None,
         }
-        let Some(mut before) = cursor.before(at) else { return Some((at, template)) };
-        if cursor.is(before, b"template") {
-            before = cursor.before(before)?;
+        let mut before = cursor.before(at);
+        if let Some(word) = before.filter(|&word| cursor.is(word, b"template")) {
+            before = cursor.before(word);
         }
+        let Some(before) = before else { return Some((at, template)) };
         match cursor.text(before) {
             b"::" => match cursor.before(before) {
                 Some(name) if is_operand(cursor, name) => at = name,

@@ -1,6 +1,8 @@
 //! Shared by steps: things that one step fetches and others use, and how to run tests.
 
 use std::cell::{Cell, OnceCell};
+use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -16,6 +18,11 @@ use crate::rocm::headers::{self, Headers};
 use crate::rocm::test_tools;
 use crate::test_devices::for_test_devices;
 use crate::tools::{self, NEXTEST, WHOLE};
+
+/// The seed of property tests, as `proptest` reads it.
+const SEED_VARIABLE: &str = "PROPTEST_RNG_SEED";
+/// A change is tested with the cases of the change before: a failure is the change's.
+const SEED: &str = "1";
 
 /// Integration tests in files with this name need a device; nextest runs them once per device.
 pub(super) const DEVICE_TESTS: &str = "binary(/^device/)";
@@ -77,7 +84,7 @@ impl Shared {
         fetched(&self.tools, &self.fetched_tools, test_tools::folder, test_tools::Error::reach)
     }
 
-    /// nextest, with the tests recording what they skip.
+    /// nextest, with the tests recording what they skip, and property tests with the same cases each time.
     pub(super) fn nextest(&self) -> Result<Command> {
         let program = NEXTEST
             .find_or_install(&self.cache)
@@ -85,6 +92,7 @@ impl Shared {
         let mut command = Command::new(program);
         command.arg("nextest");
         self.skips.collect(&mut command);
+        seed(&mut command, env::var_os(SEED_VARIABLE).as_deref());
         Ok(command)
     }
 
@@ -124,6 +132,15 @@ impl Shared {
     }
 }
 
+/// Gives property tests their seed: what `given` says, `random` for new cases each time.
+fn seed(command: &mut Command, given: Option<&OsStr>) {
+    match given {
+        None => command.env(SEED_VARIABLE, SEED),
+        Some(given) if given == "random" => command.env_remove(SEED_VARIABLE),
+        Some(_) => command,
+    };
+}
+
 /// The value that another thread fetches, or this one if none was started; or why the machine lacks it.
 fn fetched<'a, T, E: std::error::Error + Send + Sync + 'static>(
     kept: &'a OnceCell<Result<T, Missing>>,
@@ -155,4 +172,22 @@ pub(super) fn execute(mut command: Command) -> Result<Outcome> {
     command.current_dir(tools::workspace()).stdin(Stdio::null());
     run::run(&mut command)?;
     Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn property_tests_have_the_same_seed_unless_told() {
+        let seen = |given: Option<&str>| {
+            let mut command = Command::new("cargo-nextest");
+            seed(&mut command, given.map(OsStr::new));
+            let found = command.get_envs().find(|(name, _)| *name == SEED_VARIABLE);
+            found.map(|(_, value)| value.map(OsStr::to_owned))
+        };
+        assert_eq!(seen(None), Some(Some(SEED.into())));
+        assert_eq!(seen(Some("random")), Some(None));
+        assert_eq!(seen(Some("7")), None, "the command inherits it");
+    }
 }

@@ -129,6 +129,20 @@ proptest! {
 }
 
 #[test]
+fn what_is_first_in_a_source_is_translated_at_once() {
+    for source in [
+        "template k<<<1, 2>>>(a)",
+        "k<<<1, 2>>>(a)",
+        "(k)<<<1, 2>>>(a)",
+        "::k<<<1, 2>>>(a)",
+        ".k<<<1, 2>>>(a)",
+        "<<<1, 2>>>(a)",
+    ] {
+        any_source::run(source.as_bytes());
+    }
+}
+
+#[test]
 fn many_brackets_take_no_long_time() {
     for piece in ["<", "(", "k<<<", "a<", "cudaMemcpyToSymbol(", "R\"(", "/*", "\"", "k<<<a<", "f<(", ">>>"] {
         any_source::run(piece.repeat(3000).as_bytes());
