@@ -71,7 +71,7 @@ __device__ __forceinline__ void gated_q8_1(unsigned f, size_t rows, size_t colum
 #pragma unroll
         for (unsigned j = 0; j < PACK<T>; ++j) {
             const float a = load(&x.at[j]), b = load(&y.at[j]);
-            x.at[j] = convert<T>((f == 0 ? silu(a) : f == 1 ? gelu(a) : f == 2 ? gelu_erf(a) : relu2(a)) * b);
+            x.at[j] = convert<T>((f == 0 ? silu_as<T>(a) : f == 1 ? gelu(a) : f == 2 ? gelu_erf(a) : relu2(a)) * b);
         }
         if (there)
             write_pack(out + i * PACK<T>, x, wide);
@@ -91,7 +91,7 @@ __device__ __forceinline__ void gated_q8_1(unsigned f, size_t rows, size_t colum
     }                                                                                                                  \
     OVERLAPS(NAME)
 #define ALL(T, NAME)                                                                                                   \
-    GATED(T, silu_mul_##NAME, silu)                                                                                    \
+    GATED(T, silu_mul_##NAME, silu_as<T>)                                                                              \
     GATED(T, gelu_mul_##NAME, gelu)                                                                                    \
     GATED(T, gelu_erf_mul_##NAME, gelu_erf)                                                                            \
     GATED(T, relu2_mul_##NAME, relu2)                                                                                  \

@@ -559,8 +559,8 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
 }
 
 #if defined(NVIDIA_WGMMA)
-// Tiles of many rows in shared memory.
-template <typename T, unsigned DIMS> struct ManyRows {
+// Tiles of many rows in shared memory; PAGED is a cache with a table.
+template <typename T, unsigned DIMS, bool PAGED> struct ManyRows {
     static constexpr unsigned KEYS = DIMS > DIM ? 64 : 128;
     static constexpr unsigned QUERY_SIZE = ROWS * DIMS * sizeof(T), TILE_SIZE = KEYS * DIMS * sizeof(T);
     // There is room for two tiles of 256 dimensions' keys, but for one of values.
@@ -568,45 +568,72 @@ template <typename T, unsigned DIMS> struct ManyRows {
     static constexpr unsigned SIZE = QUERY_SIZE + (VALUES_AHEAD ? 4 : 3) * TILE_SIZE + TILE_ALIGN;
     static __device__ __forceinline__ unsigned values_of(unsigned buffer) { return VALUES_AHEAD ? buffer * TILE_SIZE : 0; }
 
-    // Copies keys or values: for every 64 dimensions a tile of lines, one for each key. Keys beyond the last are the last.
-    static __device__ __forceinline__ void copy(Stored stored, const Cache &cache, unsigned tile, unsigned key0, unsigned dims) {
-        constexpr unsigned CHUNKS = DIMS / 8, STEP = THREADS / CHUNKS, COUNT = KEYS / STEP;
-        const unsigned chunk = threadIdx.x % CHUNKS, first = threadIdx.x / CHUNKS;
-        const bool here = chunk * 8 < dims;
-        const unsigned dim = here ? chunk * 8 : 0, to = tile + chunk / 8 * (KEYS * LINE);
-        const auto key = [&](unsigned i) { return min(key0 + first + i * STEP, cache.last); };
-        const auto place = [&](unsigned i) { return to + chunk_place(first + i * STEP, chunk % 8); };
-        if (stored != STORED_AS_QUERIES) {
-#pragma unroll 1
-            for (unsigned i = 0; i < COUNT; i += 4) {
-                Cached<T, true> held[4];
-                float scales[4];
+    // A thread copies the same chunk of every STEP-th key.
+    static constexpr unsigned CHUNKS = DIMS / 8, STEP = THREADS / CHUNKS, COUNT = KEYS / STEP;
+    static __device__ __forceinline__ unsigned chunk() { return threadIdx.x % CHUNKS; }
+    static __device__ __forceinline__ unsigned first() { return threadIdx.x / CHUNKS; }
+
+    // Where the thread's keys of a tile are. The table of a paged cache is in memory, so it is asked for a tile ahead: copies do not wait for it.
+    struct Found {
+        unsigned block[PAGED ? COUNT : 1], row[PAGED ? COUNT : 1], key0;
+    };
+    // Keys beyond the last are the last.
+    static __device__ __forceinline__ unsigned key(const Cache &cache, unsigned key0, unsigned i) { return min(key0 + first() + i * STEP, cache.last); }
+    static __device__ __forceinline__ Found find(const Cache &cache, unsigned key0) {
+        Found found;
+        found.key0 = key0;
+        if constexpr (PAGED) {
+            const unsigned size = cache.block_size, shift = __popc(size - 1);
+            const bool shifts = (size & (size - 1)) == 0;
 #pragma unroll
-                for (unsigned j = 0; j < 4; ++j) {
-                    held[j].read(cache.place<1>(key(i + j)) + dim);
-                    scales[j] = cache.scale(key(i + j));
-                }
-#pragma unroll
-                for (unsigned j = 0; j < 4; ++j)
-                    store_chunk(place(i + j), here ? held[j].numbers(stored, scales[j]) : Chunk{});
+            for (unsigned i = 0; i < COUNT; ++i) {
+                const unsigned at = key(cache, key0, i), of = shifts ? at >> shift : at / size;
+                found.block[i] = min(cache.table[of], cache.blocks - 1);
+                found.row[i] = at - of * size;
             }
-        } else if (cache.table == nullptr) {
+        }
+        return found;
+    }
+
+    // Copies keys or values: for every 64 dimensions a tile of lines, one for each key.
+    static __device__ __forceinline__ void copy(Stored stored, const Cache &cache, const Found &found, unsigned tile, unsigned dims) {
+        const bool here = chunk() * 8 < dims;
+        const unsigned dim = here ? chunk() * 8 : 0, to = tile + chunk() / 8 * (KEYS * LINE);
+        const auto place = [&](unsigned i) { return to + chunk_place(first() + i * STEP, chunk() % 8); };
+        // Of key `i`, from the distances of blocks and rows.
+        const auto at = [&](unsigned i, size_t block, size_t row) {
+            if constexpr (PAGED)
+                return found.block[i] * block + found.row[i] * row;
+            else
+                return key(cache, found.key0, i) * row;
+        };
+        if (stored == STORED_AS_QUERIES) {
             const char *corner = cache.at + dim * sizeof(T);
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
-                copy_chunk(place(i), corner + key(i) * (cache.row * sizeof(T)), here ? 16 : 0);
-        } else {
-#pragma unroll 1
-            for (unsigned i = 0; i < COUNT; ++i)
-                copy_chunk(place(i), cache.place<sizeof(T)>(key(i)) + dim * sizeof(T), here ? 16 : 0);
+                copy_chunk(place(i), corner + at(i, cache.block, cache.row) * sizeof(T), here ? 16 : 0);
+            return;
+        }
+#pragma unroll
+        for (unsigned i = 0; i < COUNT; i += 4) {
+            Cached<T, true> held[4];
+            float scales[4];
+#pragma unroll
+            for (unsigned j = 0; j < 4; ++j) {
+                held[j].read(cache.at + at(i + j, cache.block, cache.row) + dim);
+                scales[j] = cache.scales == nullptr ? 1.0f : cache.scales[at(i + j, cache.scale_block, cache.scale_row)];
+            }
+#pragma unroll
+            for (unsigned j = 0; j < 4; ++j)
+                store_chunk(place(i + j), here ? held[j].numbers(stored, scales[j]) : Chunk{});
         }
     }
 };
 
 // The ROWS rows from `row0` on of one kv head.
-template <typename T, unsigned DIMS>
+template <typename T, unsigned DIMS, bool PAGED>
 __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned batch, unsigned kv_head, unsigned row0, unsigned shared) {
-    using Tiles = ManyRows<T, DIMS>;
+    using Tiles = ManyRows<T, DIMS, PAGED>;
     constexpr unsigned KEYS = Tiles::KEYS;
     const Shape &shape = from.shape;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -626,22 +653,24 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
     pair.begin(from, visible, kv_head, 0, min(own_row, rows - 1));
     pair.begin(from, visible, kv_head, 1, min(own_row + 8, rows - 1));
 
+    // The table is the same for keys and values.
+    typename Tiles::Found found = Tiles::find(key_cache, begin);
     // The last rows' tiles are still read by others.
     __syncthreads();
     if (begin < stop) {
-        constexpr unsigned CHUNKS = DIMS / 8, STEP = THREADS / CHUNKS;
-        const unsigned chunk = threadIdx.x % CHUNKS;
+        const unsigned chunk = Tiles::chunk();
         const bool here = chunk * 8 < dim;
 #pragma unroll
-        for (unsigned i = 0; i < ROWS / STEP; ++i) {
-            const unsigned line = threadIdx.x / CHUNKS + i * STEP, row = min(row0 + line, rows - 1);
+        for (unsigned i = 0; i < ROWS / Tiles::STEP; ++i) {
+            const unsigned line = Tiles::first() + i * Tiles::STEP, row = min(row0 + line, rows - 1);
             const T *at = from.q + batch * shape.q.batch + (kv_head * shape.group + row % shape.group) * shape.q.head + row / shape.group * shape.q.row;
             copy_chunk(queries + chunk / 8 * (ROWS * LINE) + chunk_place(line, chunk % 8), at + (here ? chunk * 8 : 0), here ? 16 : 0);
         }
-        Tiles::copy(stored, key_cache, keys, begin, dim);
+        Tiles::copy(stored, key_cache, found, keys, dim);
         end_copies();
-        Tiles::copy(stored, value_cache, values, begin, dim);
+        Tiles::copy(stored, value_cache, found, values, dim);
         end_copies();
+        found = Tiles::find(key_cache, begin + KEYS);
     }
 
     float out[DIMS / 2] = {};
@@ -661,7 +690,7 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
                                        described(keys + buffer * Tiles::TILE_SIZE + d / 4 * (KEYS * LINE) + d % 4 * 32, 16), d > 0);
         end_products();
         if (more)
-            Tiles::copy(stored, key_cache, keys + (buffer ^ 1) * Tiles::TILE_SIZE, key0 + KEYS, dim);
+            Tiles::copy(stored, key_cache, found, keys + (buffer ^ 1) * Tiles::TILE_SIZE, dim);
         end_copies();
         wait_for_products<0>();
         const auto each = [&](auto apply) {
@@ -693,8 +722,9 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
             __syncthreads();
         }
         if (more)
-            Tiles::copy(stored, value_cache, values + Tiles::values_of(buffer ^ 1), key0 + KEYS, dim);
+            Tiles::copy(stored, value_cache, found, values + Tiles::values_of(buffer ^ 1), dim);
         end_copies();
+        found = Tiles::find(key_cache, key0 + 2 * KEYS);
         wait_for_products<0>();
     }
     wait_for_copies<0>();
@@ -748,7 +778,7 @@ template <typename T> __device__ __forceinline__ bool attention(const Arguments<
         return true;
     extern __shared__ unsigned char launched[];
     const unsigned shared = (shared_address(launched) + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN;
-    const unsigned needed = shape.dim <= 64 ? ManyRows<T, 64>::SIZE : shape.dim <= 128 ? ManyRows<T, 128>::SIZE : ManyRows<T, 256>::SIZE;
+    const unsigned needed = shape.dim <= 64 ? ManyRows<T, 64, false>::SIZE : shape.dim <= 128 ? ManyRows<T, 128, false>::SIZE : ManyRows<T, 256, false>::SIZE;
     if (launched_shared_bytes() < needed)
         return false;
     const unsigned rows = shape.group * shape.q_len, groups = shape.batches * shape.kv_heads;
@@ -758,12 +788,18 @@ template <typename T> __device__ __forceinline__ bool attention(const Arguments<
         return true;
     for (unsigned at = item % gridDim.y; at < groups; at += gridDim.y) {
         const unsigned batch = at / shape.kv_heads, kv_head = at % shape.kv_heads;
-        if (shape.dim <= 64)
-            many_rows_of<T, 64>(from, batch, kv_head, row0, shared);
-        else if (shape.dim <= 128)
-            many_rows_of<T, 128>(from, batch, kv_head, row0, shared);
+        const auto of = [&](auto paged) {
+            if (shape.dim <= 64)
+                many_rows_of<T, 64, paged.value>(from, batch, kv_head, row0, shared);
+            else if (shape.dim <= 128)
+                many_rows_of<T, 128, paged.value>(from, batch, kv_head, row0, shared);
+            else
+                many_rows_of<T, 256, paged.value>(from, batch, kv_head, row0, shared);
+        };
+        if (from.tables == nullptr)
+            of(std::false_type{});
         else
-            many_rows_of<T, 256>(from, batch, kv_head, row0, shared);
+            of(std::true_type{});
     }
     return true;
 }

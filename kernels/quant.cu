@@ -12,8 +12,8 @@ template <typename T> struct alignas(16) Eight {
 constexpr unsigned ALL_THREADS = 256, ALL_AT_ONCE = 2, ALL_BUSY = 8;
 
 // All numbers of a matrix, whose blocks follow each other. A thread takes eight at a time, half a group: neighbours write neighbouring memory, 16
-// bytes each if results have two.
-template <typename Q, typename T> __device__ __forceinline__ void write_all(const Q *x, T *out, const size_t eighths) {
+// bytes each if results have two. BY_16 says that the blocks begin at multiples of 16 bytes.
+template <bool BY_16, typename Q, typename T> __device__ __forceinline__ void write_all(const Q *x, T *out, const size_t eighths) {
     constexpr unsigned PER_BLOCK = Q::VALUES / 8, STEP = ALL_THREADS * ALL_AT_ONCE;
     for (size_t first = static_cast<size_t>(blockIdx.x) * STEP + threadIdx.x; first < eighths; first += static_cast<size_t>(gridDim.x) * STEP) {
         Eight<T> values[ALL_AT_ONCE];
@@ -21,10 +21,15 @@ template <typename Q, typename T> __device__ __forceinline__ void write_all(cons
         for (unsigned k = 0; k < ALL_AT_ONCE; ++k) {
             const size_t eighth = first + k * ALL_THREADS;
             if (eighth < eighths) {
-                const unsigned at = eighth % PER_BLOCK;
+                const unsigned at = eighth % PER_BLOCK, group = at / 2, half = at % 2;
                 const Q &block = x[eighth / PER_BLOCK];
+                Eighth of;
+                if constexpr (BY_16)
+                    of = block.eighth(group, half);
+                else
+                    of = {block.scale(group), {block.quad(group, 2 * half), block.quad(group, 2 * half + 1)}};
                 const auto four = [&](unsigned i) {
-                    const float4 y = dequantize(block, at / 2, at % 2 * 2 + i);
+                    const float4 y = values_of<Q>(of.scale, of.quads[i]);
                     return Four<T>{convert<T>(y.x), convert<T>(y.y), convert<T>(y.z), convert<T>(y.w)};
                 };
                 values[k] = {four(0), four(1)};
@@ -44,7 +49,13 @@ extern "C" __global__ BLOCKS_OF(ALL_THREADS, ALL_BUSY) void quant_rows(const uns
     wait_for_previous();
     if (!ids)
         return with_quant(quant, matrix, [&](auto *x) {
-            with_type(type, out, [&](auto *to) { write_all(x, to, static_cast<size_t>(rows) * (columns / 8)); });
+            with_type(type, out, [&](auto *to) {
+                const size_t eighths = static_cast<size_t>(rows) * (columns / 8);
+                if constexpr (WIDE<std::remove_cv_t<std::remove_pointer_t<decltype(x)>>>)
+                    if (reinterpret_cast<uint64_t>(x) % 16 == 0)
+                        return write_all<true>(x, to, eighths);
+                write_all<false>(x, to, eighths);
+            });
         });
     const unsigned row = ids[blockIdx.x];
     for (unsigned quad = blockIdx.y * blockDim.x + threadIdx.x; quad < columns / 4; quad += gridDim.y * blockDim.x) {
