@@ -47,6 +47,24 @@ fn rows_are_what_blocks_stand_for() {
     }
 }
 
+#[test]
+fn blocks_may_begin_at_any_even_address() {
+    let bench = Bench::open();
+    let (rows, columns) = (3, 1024);
+    for quant in QuantType::ALL {
+        let blocks = random_blocks(quant, rows * columns / quant.block_values(), 46);
+        let values = quant.dequantize(&blocks);
+        for skipped in [2, 8, 16] {
+            let device = bench.upload(&[vec![0xff; skipped], blocks.clone()].concat());
+            let matrix = QuantMatrix::new(quant, rows, columns, device.slice(skipped..).unwrap()).unwrap();
+            let mut out = bench.zeroed::<f32>(rows * columns);
+            bench.kernels.dequantize(&bench.stream, matrix, &mut out).unwrap();
+            let result = compare(&bench.download(&out), exact(&values));
+            assert!(result.passed(), "{} behind {skipped} bytes: {result:?}", quant.name());
+        }
+    }
+}
+
 fn products_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let unit = quant.block_values();
     // Rows and columns at the ends of tiles and warps, and more than the part of a vector that is in LDS at
