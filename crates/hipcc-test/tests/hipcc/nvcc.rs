@@ -333,7 +333,8 @@ fn the_build_script() {
 const HABITS: [(&str, &str); 2] = [
     (
         "habits.cu",
-        "#include <cstdio>\n#include <cuda.h>\n#include <cufft.h>\n#include <omp.h>\n#include <thrust/device_vector.h>\n#include <thrust/sort.h>\n\
+        "#include <cstdio>\n#include <cuda.h>\n#include <cufft.h>\n#include <omp.h>\n#include <thrust/device_vector.h>\n#include <thrust/iterator/transform_iterator.h>\n\
+         #include <thrust/sort.h>\n#include <cuda/std/functional>\n\
          #define WORD \"SED\"\nusing threads = decltype(omp_get_max_threads());\n\
          static const char* name(cudaError_t error) {\n  switch (error) {\n  case cudaErrorInvalidHostPointer:\n\
          case cudaErrorMisalignedAddress:\n  case cudaErrorApiFailureBase: return \"CUDA's\";\n\
@@ -341,7 +342,8 @@ const HABITS: [(&str, &str); 2] = [
          static_assert(CUFFT_MISSING_DEPENDENCY == 17 && CUFFT_NVSHMEM_FAILURE == 20);\n\
          int main() {\n  thrust::device_vector<threads> numbers(3);\n  numbers[0] = 3, numbers[1] = 1, numbers[2] = 2;\n\
          thrust::sort(numbers.begin(), numbers.end());\n\
-         for (int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  int compresses = 1;\n\
+         for (int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  int compresses = 1, three = 3;\n\
+         if (*thrust::make_transform_iterator(&three, cuda::std::identity()) != 3) return 3;\n\
          if (cuDeviceGetAttribute(&compresses, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0) != CUDA_SUCCESS ||\n\
              compresses) return 2;\n\
          std::puts(name(cudaGetLastError()));\n}\n",
