@@ -15,10 +15,19 @@ struct CUresult {
     constexpr operator hipError_t() const { return status; }
 };
 #endif
+// Names that HIP does not have: the first is an older one. No GPU has compressible memory.
+#define CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+#define CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED ((hipDeviceAttribute_t)0x7fff)
+#define CU_MEM_ALLOCATION_COMP_NONE 0x0
+#define CU_MEM_ALLOCATION_COMP_GENERIC 0x1
 #if defined(__FERROCM_CUDA__) && !defined(__HIPCC_RTC__)
 // The driver tells the same of the GPU as the runtime.
 #undef cuDeviceGetAttribute
 static __attribute__((unused)) inline hipError_t cuDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, hipDevice_t device) {
+    if (attribute == CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED && value) {
+        *value = 0;
+        return hipSuccess;
+    }
     return cudaDeviceGetAttribute(value, attribute, device);
 }
 #undef cuDeviceComputeCapability

@@ -225,6 +225,13 @@ mod tests {
     }
 
     #[test]
+    fn operands_need_no_comma_between_them() {
+        let with = rewrite("asm(\"add.u32 %0, %1, %2;\" : \"=r\"(a) : \"r\"(b), \"r\"(c));").unwrap();
+        let without = rewrite("asm(\"add.u32 %0, %1, %2;\" : \"=r\"(a) : \"r\"(b) \"r\"(c));").unwrap();
+        assert_eq!(without, with);
+    }
+
+    #[test]
     fn lines_of_a_macro_stay_one_directive() {
         let source = "#define F(x) \\\n  asm(\"mov.b32 %0, %%laneid;\" \\\n : \"=r\"(x))\nint a;\n";
         let out = rewrite(source).unwrap();

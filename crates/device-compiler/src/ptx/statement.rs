@@ -214,7 +214,8 @@ impl<'a> Reader<'a> {
             let constraint = self.constraint()?;
             let expression = self.parenthesised()?;
             operands.push(Operand { name, constraint, expression });
-            if !self.take(",") {
+            // For nvcc, there need not be a comma in front of a constraint.
+            if !self.take(",") && self.skip()?.kind != Kind::String {
                 break;
             }
         }

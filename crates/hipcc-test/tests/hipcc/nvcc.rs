@@ -327,7 +327,44 @@ fn the_build_script() {
     build.compile("kernels");
 }
 
-/// As bindgen_cuda calls nvcc, and programs load the result through the driver's API.
+/// As bindgen_cuda calls nvcc, and programs load the result through the driver's API. What programs of CUDA's
+/// rely on: headers that others have, too, a macro behind a string without a space, and names of errors that
+/// HIP does not have.
+const HABITS: [(&str, &str); 2] = [
+    (
+        "habits.cu",
+        "#include <cstdio>\n#include <cuda.h>\n#include <cufft.h>\n#include <omp.h>\n#include <thrust/device_vector.h>\n#include <thrust/iterator/transform_iterator.h>\n\
+         #include <thrust/sort.h>\n#include <cuda/std/functional>\n\
+         #define WORD \"SED\"\nusing threads = decltype(omp_get_max_threads());\n\
+         static const char* name(cudaError_t error) {\n  switch (error) {\n  case cudaErrorInvalidHostPointer:\n\
+         case cudaErrorMisalignedAddress:\n  case cudaErrorApiFailureBase: return \"CUDA's\";\n\
+         default: return \"PAS\"WORD;\n  }\n}\n\
+         static_assert(CUFFT_MISSING_DEPENDENCY == 17 && CUFFT_NVSHMEM_FAILURE == 20);\n\
+         int main() {\n  thrust::device_vector<threads> numbers(3);\n  numbers[0] = 3, numbers[1] = 1, numbers[2] = 2;\n\
+         thrust::sort(numbers.begin(), numbers.end());\n\
+         for (int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  int compresses = 1, three = 3;\n\
+         if (*thrust::make_transform_iterator(&three, cuda::std::identity()) != 3) return 3;\n\
+         if (cuDeviceGetAttribute(&compresses, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0) != CUDA_SUCCESS ||\n\
+             compresses) return 2;\n\
+         std::puts(name(cudaGetLastError()));\n}\n",
+    ),
+    (
+        "habits.cpp",
+        "#include <cuda_runtime.h>\n#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n",
+    ),
+];
+
+#[test]
+fn headers_that_others_have_are_read_once_and_the_language_is_gccs() {
+    let folder = folder_with(&HABITS);
+    let here = folder.path();
+    succeeds(&mut nvcc(here, "-arch=gfx1100 -std=c++17 habits.cu -o habits"));
+    runs(&here.join("habits"), DEVICES[0]);
+    // Host compilers find OpenMP's header behind the toolkit's folder.
+    let include = format!("-I{}", toolkit(here).join("include").display());
+    succeeds(command("g++", here).args(["-fopenmp", "-fsyntax-only", "habits.cpp"]).arg(include));
+}
+
 #[test]
 fn code_as_text_is_loaded_like_ptx() {
     let folder = sources();

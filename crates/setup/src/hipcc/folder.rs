@@ -126,13 +126,17 @@ fn items(parts: &Parts<'_>) -> Vec<(String, Item)> {
     items
 }
 
+/// What ROCm's include folder has for HIP programs: HIP and HSA, and the templates of hipCUB, rocPRIM and
+/// rocThrust.
+const INCLUDES: [&str; 5] = ["hip", "hipcub", "hsa", "rocprim", "thrust"];
+
 /// The headers to link: all of a ROCm's; from a folder that also has the C library's, only HIP's own.
 fn headers(toolchain: &Toolchain) -> Vec<(String, PathBuf)> {
     let include = toolchain.hip_path.join("include");
     match include.join("stdio.h").is_file() {
         false => vec![("include".to_owned(), include)],
         true => {
-            let own = ["hip", "hsa"].map(|name| (format!("include/{name}"), include.join(name)));
+            let own = INCLUDES.map(|name| (format!("include/{name}"), include.join(name)));
             own.into_iter().filter(|(_, path)| path.is_dir()).collect()
         }
     }
@@ -191,6 +195,20 @@ mod tests {
 
     use super::*;
     use crate::hipcc::fixtures;
+
+    #[test]
+    fn headers_of_rocm_are_linked_without_the_c_librarys() {
+        let prefix = tempfile::tempdir().expect("folder");
+        let include = prefix.path().join("include");
+        for name in ["hip", "hipcub", "rocprim", "thrust", "c++"] {
+            fs::create_dir_all(include.join(name)).expect("a folder");
+        }
+        let toolchain = Toolchain { hip_path: prefix.path().to_owned(), ..fixtures::toolchain() };
+        let names = || headers(&toolchain).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names(), ["include"]);
+        fs::write(include.join("stdio.h"), "").expect("write");
+        assert_eq!(names(), ["include/hip", "include/hipcub", "include/rocprim", "include/thrust"]);
+    }
 
     #[test]
     fn a_folder_like_rocms_is_made_once() {

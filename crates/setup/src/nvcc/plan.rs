@@ -429,6 +429,8 @@ impl Making<'_> {
             "--driver-mode=g++",
             "--no-default-config",
             "-Wno-unused-command-line-argument",
+            // A macro's name may follow a string without a space, as for GCC.
+            "-Wno-reserved-user-defined-literal",
             "-x",
             "hip",
         ]));
@@ -437,8 +439,8 @@ impl Making<'_> {
         command.extend(self.call.common.iter().chain(&self.call.cuda).cloned());
         command.push(cuda::DIALECT_OPTION.into());
         command.extend(["-isystem".into(), nvcc.headers.clone().into_os_string()]);
-        // The headers of this program's own toolkit that CUDA has and these lack: HIP's.
-        let include = nvcc.toolkit.join(toolkit::HEADERS);
+        // The headers of this program's own toolkit that CUDA has and these lack, and HIP's.
+        let include = nvcc.toolkit.join(toolkit::OWN_HEADERS);
         command.extend(["-idirafter".into(), include.clone().into_os_string()]);
         command.extend(["-include".into(), nvcc.headers.join(cuda::RUNTIME_HEADER).into_os_string()]);
         command.extend(["-include".into(), include.join(toolkit::DRIVER_HEADER).into_os_string()]);

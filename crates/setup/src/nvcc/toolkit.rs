@@ -17,6 +17,12 @@ const DRIVER_HEADER_TEXT: &str = include_str!("driver.h");
 pub(super) const LIBRARIES: &str = "lib64";
 /// Where CUDA's headers are.
 pub(super) const HEADERS: &str = "include";
+/// Where those of CUDA's headers are that come from this folder only, for the driver's own compilations: they
+/// find the others where they are written, and no second time behind them, where `__has_include_next` would
+/// take them for another library's.
+pub(super) const OWN_HEADERS: &str = "include-nvcc";
+/// Headers that CUDA's toolkit does not have: compilers of plain C and C++ have their own.
+const NOT_CUDAS: [&str; 1] = ["omp.h"];
 /// Where CUDA has its device library.
 pub(super) const DEVICE_LIBRARIES: &str = "nvvm/libdevice";
 /// Libraries without anything in them: all of it is in the headers, the runtime, or device code.
@@ -63,15 +69,20 @@ fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error
     entries.sort();
     for path in entries {
         let Some(name) = path.file_name().and_then(OsStr::to_str) else { continue };
+        if NOT_CUDAS.contains(&name) {
+            continue;
+        }
         match path.is_dir() {
             true => add(format!("{HEADERS}/{name}"), Item::Link(path.clone())),
             false => add(format!("{HEADERS}/{name}"), Item::Text(wrapper(&path))),
         }
     }
-    add(format!("{HEADERS}/hip"), Item::Link(toolchain.hip_path.join("include/hip")));
-    add(format!("{HEADERS}/{DRIVER_HEADER}"), Item::Text(DRIVER_HEADER_TEXT.to_owned()));
-    for (name, text) in libraries::HEADERS {
-        add(format!("{HEADERS}/{name}"), Item::Text(text.to_owned()));
+    for folder in [HEADERS, OWN_HEADERS] {
+        add(format!("{folder}/hip"), Item::Link(toolchain.hip_path.join("include/hip")));
+        add(format!("{folder}/{DRIVER_HEADER}"), Item::Text(DRIVER_HEADER_TEXT.to_owned()));
+        for (name, text) in libraries::HEADERS {
+            add(format!("{folder}/{name}"), Item::Text(text.to_owned()));
+        }
     }
     for name in EMPTY {
         add(format!("{LIBRARIES}/{name}"), Item::Bytes(archive::empty()));

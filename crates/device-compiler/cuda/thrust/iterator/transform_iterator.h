@@ -4,6 +4,20 @@
 #include "../../ferrocm_letters_begin.h"
 #include_next <thrust/iterator/transform_iterator.h>
 #include "../../ferrocm_letters_end.h"
+#if THRUST_VERSION >= 200805
+#include "../../cuda/std/functional"
+#include "../../ferrocm_letters_begin.h"
+
+THRUST_NAMESPACE_BEGIN
+namespace detail {
+// Values, as for the other identities: rocThrust does not know this one.
+template <typename I> struct transform_iterator_reference<::cuda::std::identity, I> {
+    using type = iterator_value_t<I>;
+};
+} // namespace detail
+THRUST_NAMESPACE_END
+#include "../../ferrocm_letters_end.h"
+#endif
 #else
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"

@@ -36,7 +36,12 @@ typedef enum cufftResult_t {
     CUFFT_NO_WORKSPACE = 0xD,
     CUFFT_NOT_IMPLEMENTED = 0xE,
     CUFFT_LICENSE_ERROR = 0xF,
-    CUFFT_NOT_SUPPORTED = 0x10
+    CUFFT_NOT_SUPPORTED = 0x10,
+    // Since CUDA 12.9.
+    CUFFT_MISSING_DEPENDENCY = 0x11,
+    CUFFT_NVRTC_FAILURE = 0x12,
+    CUFFT_NVJITLINK_FAILURE = 0x13,
+    CUFFT_NVSHMEM_FAILURE = 0x14
 } cufftResult;
 typedef enum cufftType_t {
     CUFFT_R2C = 0x2a,
