@@ -653,11 +653,12 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
     pair.begin(from, visible, kv_head, 0, min(own_row, rows - 1));
     pair.begin(from, visible, kv_head, 1, min(own_row + 8, rows - 1));
 
-    // The table is the same for keys and values.
-    typename Tiles::Found found = Tiles::find(key_cache, begin);
+    // The table is the same for keys and values. A sequence without keys may have none.
+    typename Tiles::Found found;
     // The last rows' tiles are still read by others.
     __syncthreads();
     if (begin < stop) {
+        found = Tiles::find(key_cache, begin);
         const unsigned chunk = Tiles::chunk();
         const bool here = chunk * 8 < dim;
 #pragma unroll

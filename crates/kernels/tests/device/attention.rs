@@ -389,7 +389,7 @@ impl Stored for F8E4M3 {
     }
 }
 
-/// A paged cache: the block of each 16 or 32 keys of each sequence.
+/// A paged cache: the block of each `block_size` keys of each sequence.
 struct Paged {
     table: Vec<u32>,
     blocks: usize,
@@ -415,7 +415,8 @@ impl Paged {
 
 fn pages_match<T: Float<Compute = f32>>(bench: &Bench) {
     let (batch, heads, kv_heads, dim) = (2, 4, 2, 48);
-    for (q_len, kv_len, block_size) in [(1, 700, 16), (20, 75, 32)] {
+    // Many rows pass several tiles of keys; blocks need not be a power of two.
+    for (q_len, kv_len, block_size) in [(1, 700, 16), (20, 75, 32), (33, 310, 16), (9, 250, 48)] {
         let pages = Paged::new(batch, kv_len, block_size);
         let block = HeadStrides::rows_first(kv_heads, block_size, dim);
         let attention = Attention {
