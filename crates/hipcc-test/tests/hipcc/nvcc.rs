@@ -327,9 +327,8 @@ fn the_build_script() {
     build.compile("kernels");
 }
 
-/// As bindgen_cuda calls nvcc, and programs load the result through the driver's API. What programs of CUDA's
-/// rely on: headers that others have, too, a macro behind a string without a space, and names of errors that
-/// HIP does not have.
+/// What programs of CUDA's rely on: headers that others have, too, a macro behind a string without a space,
+/// and names of errors that HIP does not have.
 const HABITS: [(&str, &str); 2] = [
     (
         "habits.cu",
@@ -365,6 +364,7 @@ fn headers_that_others_have_are_read_once_and_the_language_is_gccs() {
     succeeds(command("g++", here).args(["-fopenmp", "-fsyntax-only", "habits.cpp"]).arg(include));
 }
 
+/// As bindgen_cuda calls nvcc, and programs load the result through the driver's API.
 #[test]
 fn code_as_text_is_loaded_like_ptx() {
     let folder = sources();
