@@ -412,7 +412,11 @@ pub(super) struct Entered<'a>(&'a Queue);
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         *lock(&self.0.entered) -= 1;
-        self.0.left.notify_all();
+        // Only of a stopped queue somebody waits for it, and a notification is a call of the system. Whoever
+        // waits had stopped the queue before it looked at the count.
+        if self.0.is_stopped() {
+            self.0.left.notify_all();
+        }
     }
 }
 
