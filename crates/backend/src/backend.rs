@@ -61,6 +61,8 @@ pub struct Memory {
     pub total: u64,
     /// Bytes of tensors that exist.
     pub in_use: u64,
+    /// Bytes of numbers of quantised matrices that are [kept](KernelBackend::keep_numbers).
+    pub numbers: u64,
     /// Allocations that were served from memory kept for reuse, in thousandths of all.
     pub pool_hits: u32,
 }
@@ -274,6 +276,18 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
                 reason: "steps run by `hal` need a device with HSA: an AMD GPU or a virtual one".to_owned(),
             }),
         }
+    }
+
+    /// Lets the numbers of quantised matrices take so many bytes of the device's memory, from now on; 0 for
+    /// none, as at first. Where products of several rows are computed by numbers, those of a matrix are then
+    /// computed once, with its first such product, and not for each one. They are freed with the matrix, and
+    /// forgotten when it is written to; a captured step that reads them cannot be launched then
+    /// ([`Error::Stale`](crate::Error::Stale)). Backends that multiply blocks keep none.
+    ///
+    /// # Errors
+    /// None at present.
+    fn keep_numbers(&self, _bytes: u64) -> Result<()> {
+        Ok(())
     }
 
     /// Copies elements. Both tensors have one type and shape, and any strides, but not of quantised blocks.

@@ -127,7 +127,7 @@ impl KernelBackend for CpuBackend {
 
     fn memory(&self) -> Result<Memory> {
         let (free, total) = crate::discover::host_memory();
-        Ok(Memory { free, total, in_use: self.in_use.load(Ordering::Relaxed), pool_hits: 0 })
+        Ok(Memory { free, total, in_use: self.in_use.load(Ordering::Relaxed), numbers: 0, pool_hits: 0 })
     }
 
     fn empty(&self, dtype: DType, shape: &[usize]) -> Result<Tensor> {

@@ -48,6 +48,16 @@ pub enum Error {
         problem: &'static str,
     },
 
+    /// Captured work reads numbers that were kept of a quantised matrix, and the matrix has been written to
+    /// since. It has to be captured again.
+    #[error(
+        "{operation}: a quantised matrix has changed since the work was captured, which reads its kept numbers"
+    )]
+    Stale {
+        /// The operation.
+        operation: &'static str,
+    },
+
     /// A tensor belongs to another backend.
     #[error("{operation}: `{tensor}` is in the memory of another backend than {backend}")]
     OtherBackend {

@@ -8,6 +8,7 @@ mod elementwise;
 mod experts;
 mod graph;
 mod memory;
+mod numbers;
 mod product;
 mod recorded;
 mod rows;
@@ -164,6 +165,7 @@ impl KernelBackend for GpuBackend {
             free: (info.free + stats.unused()) as u64,
             total: info.total as u64,
             in_use: self.in_use.load(Ordering::Relaxed),
+            numbers: lock(&self.products).room.used(),
             pool_hits: (stats.hits * 1000).checked_div(all).unwrap_or(0) as u32,
         })
     }
@@ -220,6 +222,11 @@ impl KernelBackend for GpuBackend {
 
     fn set_steps(&self, steps: Steps) -> Result<()> {
         recorded::set_steps(self, steps)
+    }
+
+    fn keep_numbers(&self, bytes: u64) -> Result<()> {
+        lock(&self.products).room.set(bytes);
+        Ok(())
     }
 
     fn shard(&self) -> Shard {

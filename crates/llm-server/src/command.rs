@@ -35,6 +35,9 @@ pub struct LoadOptions {
     pub ranks: Option<usize>,
     /// What runs recorded steps: `graph` or `hal`; `graph` if not given.
     pub steps: Option<String>,
+    /// Bytes of the device's memory for the numbers of quantised matrices; as the engine chooses if not
+    /// given.
+    pub keep_numbers: Option<u64>,
     /// Adapters: files or folders, with `:` and a factor if it is not 1.
     pub adapters: Vec<String>,
     /// A smaller model that guesses tokens.

@@ -1,15 +1,15 @@
 //! How quickly a device reads and generates, beside a copy on the device.
 //!
-//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS [wait]]]]]]`: by default `cuda:0 random:8b:f16 1 128
-//! 512,2048`; `-` stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no
-//! file. First its steps are measured alone, without an engine: a step of so many sequences is a graph that
-//! is launched once its numbers are in device memory, and whose tokens the host reads before it makes the
-//! next ones. The graph has room for as many keys as that of an engine. Prompts are read in one part, and the
-//! time that the host needs to submit that is measured, too. Then an engine generates and reads the same, and
-//! the line says how much longer its steps take than the graph alone. With `wait`, its steps wait until the
-//! host has read the tokens of the one before. Of another model, such as a file, only the engine is measured.
-//! Last come the tokens of a prompt, to compare with those of another device, and whether several at a time
-//! have the same.
+//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS [wait] [forget]]]]]]`: by default `cuda:0 random:8b:f16 1
+//! 128 512,2048`; `-` stands for no batches or no prompts. A model with random weights ([`llm::random`])
+//! needs no file. First its steps are measured alone, without an engine: a step of so many sequences is a
+//! graph that is launched once its numbers are in device memory, and whose tokens the host reads before it
+//! makes the next ones. The graph has room for as many keys as that of an engine. Prompts are read in one
+//! part, and the time that the host needs to submit that is measured, too. Then an engine generates and reads
+//! the same, and the line says how much longer its steps take than the graph alone. With `wait`, its steps
+//! wait until the host has read the tokens of the one before; with `forget`, no numbers of quantised matrices
+//! are kept. Of another model, such as a file, only the engine is measured. Last come the tokens of a prompt,
+//! to compare with those of another device, and whether several at a time have the same.
 //!
 //! The rate is the bytes of all matrices that a step reads, beside the bytes that a copy reads and writes.
 
@@ -286,13 +286,16 @@ fn main() -> Result<(), Failure> {
     let (uri, name) = (next("cuda:0"), next("random:8b:f16"));
     let (batches, tokens): (_, usize) = (numbers(&next("1"))?, next("128").parse()?);
     let prompts = numbers(&next("512,2048"))?;
-    let ahead = next("") != "wait";
+    let words: Vec<String> = arguments.collect();
+    let ahead = !words.iter().any(|word| word == "wait");
+    let keep_numbers = words.iter().any(|word| word == "forget").then_some(0);
     let (mut rates, mut graphs) = (None, HashMap::new());
     if random::is_random(&name) {
         let selected = select_backend(&uri)?;
         let backend = &*selected.backend;
         let copy = copy_rate(backend, 1 << 30)?;
         println!("{}, {name}; a copy: {:.3} TB/s", backend.info(), copy / 1e12);
+        backend.keep_numbers(keep_numbers.unwrap_or(u64::MAX))?;
         let source = RandomModel::named(&name)?;
         let begin = Instant::now();
         let mut progress = |_| {};
@@ -312,6 +315,7 @@ fn main() -> Result<(), Failure> {
     let options = EngineOptions {
         device: uri,
         ahead,
+        keep_numbers,
         places: most,
         queue: most,
         context: Some(4096),

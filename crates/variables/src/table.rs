@@ -220,6 +220,10 @@ variables! {
         "what runs the steps of a model that are recorded ([llm](../use/llm.md#recorded-steps))";
         Word(&["graph", "hal"]);
         else "`graph`";
+    KEEP_NUMBERS = "FERROCM_KEEP_NUMBERS", Models:
+        "device memory for the numbers of quantised matrices, which prompts then need not compute each time ([llm](../use/llm.md#numbers-that-are-kept))";
+        Limit(&Bytes { least: 1 << 10, most: 1 << 60 });
+        else "half of what is free on a GPU; `none` on the CPU and virtual GPUs, and for several models";
     LORA = "FERROCM_LORA", Models:
         "an adapter of low rank that is added to the model";
         Text("a GGUF file or a folder of PEFT, with `:` and a factor if it is not 1");

@@ -6,39 +6,65 @@ use std::thread::ThreadId;
 
 use hip::{GraphExec, Stream};
 
+use super::numbers::{Kept, Reads};
 use super::recorded::{self, Submits};
 use super::{GpuBackend, lock};
 use crate::backend::{StepGraph, Steps};
 use crate::error::{Error, Result};
 
-/// The capture under way, with the thread whose work it captures.
+/// The captures under way.
 #[derive(Debug, Default)]
-pub(super) struct Captured(Mutex<Vec<(ThreadId, Stream)>>);
+pub(super) struct Captured(Mutex<Vec<Capture>>);
+
+#[derive(Debug)]
+struct Capture {
+    /// Whose work is captured.
+    thread: ThreadId,
+    stream: Stream,
+    reads: Reads,
+}
 
 impl Captured {
     /// The stream that the calling thread's work is captured on.
     pub(super) fn stream(&self) -> Option<Stream> {
-        let captures = lock(&self.0);
+        self.own(|capture| capture.stream.clone())
+    }
+
+    /// The calling thread's captured work reads kept numbers.
+    pub(super) fn reads(&self, kept: &Kept) {
+        self.own(|capture| capture.reads.add(kept));
+    }
+
+    fn own<T>(&self, with: impl FnOnce(&mut Capture) -> T) -> Option<T> {
+        let mut captures = lock(&self.0);
         if captures.is_empty() {
             return None;
         }
         let own = std::thread::current().id();
-        captures.iter().find(|(thread, _)| *thread == own).map(|(_, stream)| stream.clone())
+        captures.iter_mut().find(|capture| capture.thread == own).map(with)
     }
 
     /// Captures the calling thread's work until the result is dropped.
     fn begin(&self, stream: &Stream) -> Capturing<'_> {
-        lock(&self.0).push((std::thread::current().id(), stream.clone()));
+        let thread = std::thread::current().id();
+        lock(&self.0).push(Capture { thread, stream: stream.clone(), reads: Reads::default() });
         Capturing(self)
     }
 }
 
 struct Capturing<'a>(&'a Captured);
 
+impl Capturing<'_> {
+    /// What the work so far reads.
+    fn reads(&self) -> Reads {
+        self.0.own(|capture| std::mem::take(&mut capture.reads)).unwrap_or_default()
+    }
+}
+
 impl Drop for Capturing<'_> {
     fn drop(&mut self) {
         let own = std::thread::current().id();
-        lock(&self.0.0).retain(|(thread, _)| *thread != own);
+        lock(&self.0.0).retain(|capture| capture.thread != own);
     }
 }
 
@@ -48,6 +74,7 @@ struct Step {
     nodes: usize,
     stream: Stream,
     submits: Arc<Mutex<Submits>>,
+    reads: Reads,
 }
 
 impl fmt::Debug for Step {
@@ -59,6 +86,7 @@ impl fmt::Debug for Step {
 impl StepGraph for Step {
     fn launch(&self) -> Result<()> {
         let mut submits = lock(&self.submits);
+        self.reads.check()?;
         submits.settle()?;
         Ok(self.graph.launch(&self.stream)?)
     }
@@ -78,9 +106,12 @@ pub(super) fn capture(
     }
     // The capture's own errors are those of `hip`; others pass beside them.
     let mut failed = None;
+    let mut reads = Reads::default();
     let graph = backend.device.capture(|stream| {
-        let _capturing = backend.captured.begin(stream);
-        match work() {
+        let capturing = backend.captured.begin(stream);
+        let done = work();
+        reads = capturing.reads();
+        match done {
             Ok(()) => Ok(()),
             Err(Error::Hip(error)) => Err(*error),
             Err(error) => {
@@ -95,8 +126,8 @@ pub(super) fn capture(
     let graph = graph?;
     let steps = *lock(&backend.steps);
     if let (Steps::Hal, Some(recorded)) = (steps, backend.recorded.get()) {
-        return recorded::record(backend, recorded, graph);
+        return recorded::record(backend, recorded, graph, reads);
     }
     let (nodes, stream, submits) = (graph.len(), backend.stream.clone(), backend.submits.clone());
-    Ok(Box::new(Step { graph: graph.instantiate()?, nodes, stream, submits }))
+    Ok(Box::new(Step { graph: graph.instantiate()?, nodes, stream, submits, reads }))
 }

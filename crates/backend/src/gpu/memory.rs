@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip::{DeviceBuffer, Stream};
 
+use super::numbers::Numbers;
 use crate::error::Result;
 use crate::tensor::Storage;
 
@@ -16,6 +17,8 @@ pub(super) struct GpuMemory {
     pub(super) buffer: DeviceBuffer<u8>,
     in_use: Arc<AtomicU64>,
     written: Written,
+    /// Of quantised matrices.
+    pub(super) numbers: Numbers,
 }
 
 /// The period of what a graph writes each time it is launched.
@@ -70,12 +73,19 @@ impl GpuMemory {
     pub(super) fn uninit(owner: u64, stream: &Stream, bytes: usize, in_use: &Arc<AtomicU64>) -> Result<Self> {
         let buffer = DeviceBuffer::uninit_on(stream, bytes)?;
         in_use.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(Self { owner, buffer, in_use: in_use.clone(), written: Written::unknown() })
+        Ok(Self {
+            owner,
+            buffer,
+            in_use: in_use.clone(),
+            written: Written::unknown(),
+            numbers: Numbers::default(),
+        })
     }
 
-    /// [`Written::again`].
+    /// [`Written::again`]. Numbers of what was there are forgotten.
     pub(super) fn is_written(&self, periods: &Periods, captured: bool) {
         self.written.again(periods, captured);
+        self.numbers.forget();
     }
 
     /// [`Written::is_settled`].

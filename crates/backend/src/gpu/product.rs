@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use hip::{Backend, DeviceBuffer, DeviceSlice, DeviceSliceMut};
-use kernels::{Float, Gemm, GemmElement, Q8_1, QuantMatrix, QuantType, QuantVectors};
+use kernels::{Float, Gemm, GemmElement, Q8_1, QuantMatrix, QuantVectors};
 use rocblas::{Blas, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
+use super::graph::Captured;
+use super::numbers::Room;
 use super::work::{Work, for_float, unsupported};
 use super::{GpuBackend, lock};
 use crate::error::Result;
@@ -48,6 +50,8 @@ struct QuantProduct {
     nvidia: bool,
     /// A vendor's library can multiply: there is one, and the product is no part of a graph.
     vendor: bool,
+    /// The matrix's numbers are there, or there is room to keep them.
+    kept: bool,
 }
 
 /// The rows of activations from which the numbers of a quantised matrix are computed each time, and a product
@@ -56,14 +60,21 @@ struct QuantProduct {
 const NUMBERS_FROM: usize = 16;
 const NUMBERS_FROM_ON_NVIDIA: usize = 7;
 
+/// The rows from which kept numbers are multiplied with. On NVIDIA's GPUs, only one row is quicker by blocks,
+/// of which fewer bytes are read; on AMD's, nobody has measured it.
+const KEPT_FROM: usize = 16;
+const KEPT_FROM_ON_NVIDIA: usize = 2;
+
 type Condition<P> = fn(P) -> bool;
 
 /// Who computes a product with a quantised matrix: the first row whose condition holds. `None` multiplies
 /// blocks.
-const QUANT_TABLE: [(Condition<QuantProduct>, Option<Multiplier>); 4] = [
+const QUANT_TABLE: [(Condition<QuantProduct>, Option<Multiplier>); 6] = [
     (|product| !product.narrow, None),
     (|product| product.vendor && product.rows >= NUMBERS_FROM, Some(Multiplier::Library)),
     (|product| product.nvidia && product.rows >= NUMBERS_FROM_ON_NVIDIA, Some(Multiplier::Own)),
+    (|product| product.kept && product.rows >= KEPT_FROM, Some(Multiplier::Own)),
+    (|product| product.kept && product.nvidia && product.rows >= KEPT_FROM_ON_NVIDIA, Some(Multiplier::Own)),
     (|_| true, None),
 ];
 
@@ -101,6 +112,8 @@ pub(super) struct Products {
     blas: Option<Option<Blas>>,
     /// The numbers of a part of a quantised matrix.
     numbers: Option<DeviceBuffer<u8>>,
+    /// For the numbers of whole matrices.
+    pub(super) room: Arc<Room>,
 }
 
 /// Shapes of activations in blocks that are kept.
@@ -137,60 +150,97 @@ impl Products {
         Ok(self.blas.as_ref().and_then(Option::as_ref))
     }
 
-    /// Who multiplies so many rows with a quantised matrix; `None` for blocks.
-    fn quant_multiplier(&mut self, work: &Work<'_>, rows: usize, narrow: bool) -> Result<Option<Multiplier>> {
-        let vendor = narrow && rows >= NUMBERS_FROM && self.vendor(work)?.is_some();
-        let nvidia = work.kernels.device().backend() == Backend::Cuda;
-        Ok(quant_multiplier(QuantProduct { rows, narrow, nvidia, vendor }))
-    }
-
-    /// Multiplies by the numbers of a quantised matrix in the type of the activations, some rows of it at a
-    /// time, if that is quicker.
-    fn by_numbers<T>(
+    /// Who multiplies so many rows with a quantised matrix, whose numbers may be `kept`; `None` for blocks.
+    fn quant_multiplier(
         &mut self,
         work: &Work<'_>,
+        (rows, kept): (usize, bool),
+        narrow: bool,
+    ) -> Result<Option<Multiplier>> {
+        let vendor = narrow && rows >= NUMBERS_FROM && self.vendor(work)?.is_some();
+        let nvidia = work.kernels.device().backend() == Backend::Cuda;
+        Ok(quant_multiplier(QuantProduct { rows, narrow, nvidia, vendor, kept }))
+    }
+
+    /// Multiplies by the numbers of a quantised matrix in the type of the activations, if that is quicker: by
+    /// those that are kept, else some rows of it at a time.
+    fn by_numbers<T>(
+        &mut self,
+        (work, captured): (&Work<'_>, &Captured),
         (m, k, n): (usize, usize, usize),
-        (quant, blocks): (QuantType, DeviceSlice<'_, u8>),
+        (operation, w, dtype): (&'static str, &Tensor, DType),
         (x, mut out): (DeviceSlice<'_, T>, DeviceSliceMut<'_, T>),
     ) -> Result<bool>
     where
         T: Float<Compute = f32> + GemmElement<Product = T> + GemmInput<T>,
     {
-        let row = k * size_of::<T>();
+        let (row, DType::Quant(quant)) = (k * size_of::<T>(), w.dtype()) else { return Ok(false) };
         if n == 0 || k == 0 || row > NUMBERS {
             return Ok(false);
         }
-        let Some(by) = self.quant_multiplier(work, m, size_of::<T>() == 2)? else { return Ok(false) };
-        let Self { blas, numbers, .. } = self;
-        let numbers = match numbers {
+        let (all, at) = work.numbers(operation, w)?;
+        let kept = all.find(&at, dtype);
+        // What a graph computes is there after its launch, and not now.
+        let is_captured = work.stream.is_captured();
+        let can_keep = kept.is_some() || (!is_captured && self.room.has(n * row));
+        let narrow = size_of::<T>() == 2;
+        let Some(by) = self.quant_multiplier(work, (m, can_keep), narrow)? else { return Ok(false) };
+        let blocks = work.dense::<u8>(operation, "w", w)?;
+        let kept = match kept {
+            None if can_keep => all.keep((&work.stream, &self.room), (at, dtype), n * row, |buffer| {
+                let matrix = QuantMatrix::new(quant, n, k, blocks)?;
+                Ok(work.kernels.dequantize(&work.stream, matrix, buffer.slice_mut(..)?.cast_mut::<T>()?)?)
+            })?,
+            kept => kept,
+        };
+        if let Some(kept) = kept {
+            if is_captured {
+                captured.reads(&kept);
+            }
+            self.times(work, by, (m, k, n, n), (x, kept.numbers()?, out))?;
+            return Ok(true);
+        }
+        let mut numbers = match self.numbers.take() {
             Some(numbers) => numbers,
-            None => numbers.insert(DeviceBuffer::uninit_on(&work.stream, NUMBERS)?),
+            None => DeviceBuffer::uninit_on(&work.stream, NUMBERS)?,
         };
         let (block, at_once) = (k / quant.block_values() * quant.block_bytes(), NUMBERS / row);
         for first in (0..n).step_by(at_once) {
             let rows = at_once.min(n - first);
             let part = blocks.slice(first * block..(first + rows) * block)?;
             let mut these = numbers.slice_mut(..rows * row)?.cast_mut::<T>()?;
-            work.kernels.dequantize(
-                &work.stream,
-                QuantMatrix::new(quant, rows, k, part)?,
-                these.reborrow(),
-            )?;
-            let to = out.slice_mut(first..)?;
-            match (by, &blas) {
-                (Multiplier::Library, Some(Some(blas))) => {
-                    let a = Matrix::new(x, MatrixLayout::row_major(m, k))?;
-                    let b = Matrix::new(these.as_slice(), MatrixLayout::row_major(rows, k))?;
-                    let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, rows).with_ld(n))?;
-                    blas.gemm(&a, &b.t(), &mut c).run()?;
-                }
-                _ => {
-                    let gemm = Gemm { ldc: n, ..Gemm::new(m, rows, k).transpose_b() };
-                    work.kernels.gemm(&work.stream, &gemm, x, these.as_slice(), to)?;
-                }
+            let matrix = QuantMatrix::new(quant, rows, k, part)?;
+            work.kernels.dequantize(&work.stream, matrix, these.reborrow())?;
+            self.times(work, by, (m, k, rows, n), (x, these.as_slice(), out.slice_mut(first..)?))?;
+        }
+        self.numbers = Some(numbers);
+        Ok(true)
+    }
+
+    /// Multiplies `m` rows with `n` rows of numbers, of `k` each. The rows of the result are `ldc` apart.
+    fn times<T>(
+        &self,
+        work: &Work<'_>,
+        by: Multiplier,
+        (m, k, n, ldc): (usize, usize, usize, usize),
+        (x, numbers, out): (DeviceSlice<'_, T>, DeviceSlice<'_, T>, DeviceSliceMut<'_, T>),
+    ) -> Result<()>
+    where
+        T: Float<Compute = f32> + GemmElement<Product = T> + GemmInput<T>,
+    {
+        match (by, &self.blas) {
+            (Multiplier::Library, Some(Some(blas))) => {
+                let a = Matrix::new(x, MatrixLayout::row_major(m, k))?;
+                let b = Matrix::new(numbers, MatrixLayout::row_major(n, k))?;
+                let mut c = MatrixMut::new(out, MatrixLayout::row_major(m, n).with_ld(ldc))?;
+                blas.gemm(&a, &b.t(), &mut c).run()?;
+            }
+            _ => {
+                let gemm = Gemm { ldc, ..Gemm::new(m, n, k).transpose_b() };
+                work.kernels.gemm(&work.stream, &gemm, x, numbers, out)?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -222,7 +272,7 @@ pub(super) fn factor(backend: &GpuBackend, numbers: Tensor, quantised: bool) -> 
     }
     let work = backend.work()?;
     let is_narrow = numbers.dtype().block_bytes() == 2;
-    if lock(&backend.products).quant_multiplier(&work, rows, is_narrow)?.is_some() {
+    if lock(&backend.products).quant_multiplier(&work, (rows, false), is_narrow)?.is_some() {
         return Ok(Factor::of(numbers));
     }
     let blocks = Mutex::new(QuantVectors::uninit(&work.stream, rows, columns)?);
@@ -248,7 +298,7 @@ pub(super) fn matmul_many(
         if let DType::Quant(quant) = w.dtype() {
             let done = for_float!(operation, x, [x, w, out], T => {
                 let operands = (work.dense::<T>(operation, "x", x)?, work.dense_mut::<T>(operation, "out", out)?);
-                own.by_numbers(&work, (m, k, n), (quant, work.dense::<u8>(operation, "w", w)?), operands)
+                own.by_numbers((&work, &backend.captured), (m, k, n), (operation, w, x.dtype()), operands)
             })?;
             if done {
                 continue;
@@ -335,13 +385,19 @@ mod tests {
 
     #[test]
     fn many_rows_are_multiplied_by_the_numbers_of_a_quantised_matrix() {
-        let large = QuantProduct { rows: 512, narrow: true, nvidia: true, vendor: true };
+        let large = QuantProduct { rows: 512, narrow: true, nvidia: true, vendor: true, kept: false };
         assert_eq!(quant_multiplier(large), Some(Multiplier::Library));
         let in_a_graph = QuantProduct { vendor: false, ..large };
         assert_eq!(quant_multiplier(in_a_graph), Some(Multiplier::Own));
         assert_eq!(quant_multiplier(QuantProduct { nvidia: false, ..in_a_graph }), None);
         assert_eq!(quant_multiplier(QuantProduct { narrow: false, ..large }), None);
         assert_eq!(quant_multiplier(QuantProduct { rows: 6, ..large }), None);
+        let kept = QuantProduct { kept: true, ..in_a_graph };
+        assert_eq!(quant_multiplier(QuantProduct { rows: 2, ..kept }), Some(Multiplier::Own));
+        assert_eq!(quant_multiplier(QuantProduct { rows: 1, ..kept }), None);
+        let elsewhere = QuantProduct { nvidia: false, ..kept };
+        assert_eq!(quant_multiplier(elsewhere), Some(Multiplier::Own));
+        assert_eq!(quant_multiplier(QuantProduct { rows: 2, ..elsewhere }), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use hip::graph::NodeWork;
 use hip::launch::{Dim3, LaunchConfig};
 use hip::{Backend, DeviceAddress, DeviceBuffer, Function, Graph, Module, Stream};
 
+use super::numbers::Reads;
 use super::{GpuBackend, NAME, lock};
 use crate::backend::{StepGraph, Steps};
 use crate::error::{Error, Result};
@@ -173,6 +174,7 @@ struct Step {
     stream: Stream,
     /// What its last launch signals.
     last: AtomicU64,
+    reads: Reads,
 }
 
 impl fmt::Debug for Step {
@@ -187,6 +189,7 @@ pub(super) fn record(
     backend: &GpuBackend,
     recorded: &Arc<Recorded>,
     graph: Graph,
+    reads: Reads,
 ) -> Result<Box<dyn StepGraph>> {
     let (nodes, graph) = (graph.describe()?, Arc::new(graph));
     let mut recorder = recorded.device.record(0, Usage::Reusable)?;
@@ -206,6 +209,7 @@ pub(super) fn record(
         submits: backend.submits.clone(),
         stream: backend.stream.clone(),
         last: AtomicU64::new(0),
+        reads,
     }))
 }
 
@@ -213,6 +217,7 @@ impl StepGraph for Step {
     fn launch(&self) -> Result<()> {
         let Recorded { queue, timeline, promised, .. } = &*self.recorded;
         let mut submits = lock(&self.submits);
+        self.reads.check()?;
         // What the stream was given since the last step.
         self.stream.synchronize()?;
         let before = promised.load(Ordering::Relaxed);

@@ -1,5 +1,6 @@
 //! Submitting work on tensors.
 
+use std::ops::Range;
 use std::sync::MutexGuard;
 
 use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
@@ -7,6 +8,7 @@ use kernels::{Kernels, QuantMatrix, QuantType};
 
 use super::NAME;
 use super::memory::{GpuMemory, Periods};
+use super::numbers::Numbers;
 use super::recorded::Submits;
 use crate::error::{Error, Result};
 use crate::{DType, Tensor, check};
@@ -67,12 +69,16 @@ impl<'a> Work<'a> {
         operation: &'static str,
         tensor: &'t Tensor,
     ) -> Result<DeviceSlice<'t, T>> {
-        let (memory, dtype) = (self.memory(operation, tensor)?, tensor.dtype());
-        let bytes = |elements: usize| elements / dtype.block_values() * dtype.block_bytes();
-        // The last block of a quantised row is whole.
-        let end = (tensor.offset() + tensor.span()).next_multiple_of(dtype.block_values());
-        let end = if tensor.elements() == 0 { tensor.offset() } else { end };
-        Ok(memory.buffer.as_slice().slice(bytes(tensor.offset())..bytes(end))?.cast()?)
+        Ok(self.memory(operation, tensor)?.buffer.as_slice().slice(bytes(tensor))?.cast()?)
+    }
+
+    /// The numbers of quantised matrices in a tensor's memory, and where there the tensor is.
+    pub(super) fn numbers<'t>(
+        &self,
+        operation: &'static str,
+        tensor: &'t Tensor,
+    ) -> Result<(&'t Numbers, Range<usize>)> {
+        Ok((&self.memory(operation, tensor)?.numbers, bytes(tensor)))
     }
 
     /// The same, to write to.
@@ -148,6 +154,16 @@ impl<'a> Work<'a> {
         let blocks = self.dense::<u8>(operation, "w", w)?;
         Ok(QuantMatrix::new(quant, w.rows(), w.columns(), blocks)?)
     }
+}
+
+/// Where in its memory a tensor is, from its first element to its last.
+fn bytes(tensor: &Tensor) -> Range<usize> {
+    let dtype = tensor.dtype();
+    let bytes = |elements: usize| elements / dtype.block_values() * dtype.block_bytes();
+    // The last block of a quantised row is whole.
+    let end = (tensor.offset() + tensor.span()).next_multiple_of(dtype.block_values());
+    let end = if tensor.elements() == 0 { tensor.offset() } else { end };
+    bytes(tensor.offset())..bytes(end)
 }
 
 /// Refuses tensors of different types or shapes.

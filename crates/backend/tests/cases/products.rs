@@ -5,7 +5,7 @@ use backend::{DType, Error, QuantType};
 use crate::common::{Bench, FLOATS, random};
 
 /// `x wᵀ`, and the sums of the magnitudes of what is added.
-fn exact(x: &[f64], w: &[f64], k: usize) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn exact(x: &[f64], w: &[f64], k: usize) -> (Vec<f64>, Vec<f64>) {
     let of = |f: &dyn Fn(f64) -> f64| -> Vec<f64> {
         x.chunks(k)
             .flat_map(|x| w.chunks(k).map(move |w| x.iter().zip(w).map(|(x, w)| f(x * w)).sum::<f64>()))

@@ -14,6 +14,7 @@ mod elementwise;
 mod experts;
 #[path = "../cases/fused.rs"]
 mod fused;
+mod kept;
 #[path = "../cases/memory.rs"]
 mod memory;
 #[cfg(feature = "rccl")]

@@ -49,6 +49,7 @@ impl Source for Models {
         if let Some(name) = &options.steps {
             engine_options.steps = name.parse()?;
         }
+        engine_options.keep_numbers = options.keep_numbers;
         engine_options.adapters = options.adapters.iter().map(|text| adapter(text)).collect();
         engine_options.speculation = match (&options.draft_model, options.guesses) {
             (Some(draft), guesses) => {

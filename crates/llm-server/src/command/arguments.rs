@@ -5,6 +5,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::LoadOptions;
+use super::serve::{Limit, bytes};
 use crate::engine::{Dry, Sampling};
 
 /// Which model, where, and how large its context is.
@@ -26,6 +27,10 @@ pub struct LoadArguments {
     /// [default: graph]
     #[arg(long, value_name = "HOW", env = variables::STEPS.name)]
     pub steps: Option<String>,
+    /// Device memory for the numbers of quantised matrices, which prompts then need not compute each time
+    /// [default: half of what is free on a GPU; none on the CPU and virtual GPUs, and for several models]
+    #[arg(long, value_name = "BYTES", value_parser = |text: &str| bytes(&variables::KEEP_NUMBERS, text), env = variables::KEEP_NUMBERS.name)]
+    pub keep_numbers: Option<Limit<u64>>,
     /// An adapter of low rank, a GGUF file or a folder of PEFT; `:` and a number behind it scale it
     #[arg(long, value_name = "PATH[:SCALE]", env = variables::LORA.name)]
     pub lora: Vec<String>,
@@ -53,6 +58,7 @@ impl LoadArguments {
             places: None,
             ranks: self.ranks,
             steps: self.steps.clone(),
+            keep_numbers: self.keep_numbers.map(|limit| limit.0.unwrap_or(0)),
             adapters: self.lora.clone(),
             draft_model: self.draft_model.clone(),
             guesses: self.guesses,

@@ -105,7 +105,7 @@ fn host(text: &str) -> Result<IpAddr, String> {
 
 /// A limit, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit<T>(Option<T>);
+pub struct Limit<T>(pub(crate) Option<T>);
 
 fn problem<T>(read: Result<Option<T>, variables::Error>) -> Result<T, String> {
     read.map_err(|error| error.problem)?.ok_or_else(|| "it is empty".to_owned())
@@ -119,7 +119,7 @@ fn limit(variable: &Variable, text: &str) -> Result<Limit<Duration>, String> {
     problem(variable.time_limit_of(Some(text))).map(Limit)
 }
 
-fn bytes(variable: &Variable, text: &str) -> Result<Limit<u64>, String> {
+pub(crate) fn bytes(variable: &Variable, text: &str) -> Result<Limit<u64>, String> {
     problem(variable.memory_limit_of(Some(text))).map(Limit)
 }
 
@@ -189,6 +189,10 @@ pub fn run(arguments: &Arguments, source: Arc<dyn Source>) -> anyhow::Result<()>
     }
     let mut options = arguments.load.options();
     options.places = arguments.parallel;
+    if models.len() > 1 || arguments.memory_budget.is_some() {
+        // The memory is for other models.
+        options.keep_numbers.get_or_insert(0);
+    }
     let entries = models
         .iter()
         .map(|(name, file)| Ok(ModelEntry { name: name.clone(), bytes: source.bytes(file, &options)? }));

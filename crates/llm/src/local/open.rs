@@ -49,6 +49,15 @@ fn usual_chunk(info: &BackendInfo) -> usize {
     CHUNKS.iter().find(|(condition, _)| condition(info)).map_or(512, |row| row.1)
 }
 
+/// Without a wish, the bytes for numbers of quantised matrices, of those that are free when the model is
+/// there.
+fn usual_numbers(kind: BackendKind, free: u64) -> u64 {
+    match kind {
+        BackendKind::Cpu | BackendKind::Virtual => 0,
+        _ => free / 2,
+    }
+}
+
 /// How much of a model has been loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadProgress {
@@ -116,6 +125,10 @@ pub struct EngineOptions<'o> {
     pub activations: Option<DType>,
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
+    /// Bytes of the device's memory for the numbers of quantised matrices, which are computed once then and
+    /// not for each prompt ([`KernelBackend::keep_numbers`]); `None` for half of
+    /// what is free when the model is there on a GPU, and nothing on the CPU and virtual GPUs.
+    pub keep_numbers: Option<u64>,
     /// Adapters of the model's matrices.
     pub adapters: Vec<AdapterOption>,
     /// Guesses.
@@ -138,6 +151,7 @@ impl Default for EngineOptions<'_> {
             chunk: None,
             activations: None,
             cache_type: None,
+            keep_numbers: None,
             adapters: Vec::new(),
             speculation: Speculation::Off,
             progress: None,
@@ -159,6 +173,7 @@ impl fmt::Debug for EngineOptions<'_> {
             .field("chunk", &self.chunk)
             .field("activations", &self.activations)
             .field("cache_type", &self.cache_type)
+            .field("keep_numbers", &self.keep_numbers)
             .field("adapters", &self.adapters)
             .field("speculation", &self.speculation)
             .finish_non_exhaustive()
@@ -416,11 +431,33 @@ fn open_generator(
         None => None,
         Some((files, config)) => Some(Drafter { device: load(&**files, config, &[])? }),
     };
+    let of_numbers = numbers_of(&*files, activations);
+    for backend in backends {
+        let most = match options.keep_numbers {
+            Some(bytes) => bytes,
+            None => usual_numbers(backend.info().kind, backend.memory()?.free),
+        };
+        let bytes = most.min(of_numbers);
+        backend.keep_numbers(bytes)?;
+        if bytes > 0 {
+            let gib = bytes as f64 / f64::from(1 << 30);
+            let note =
+                format!("{}: up to {gib:.1} GiB for numbers of quantised matrices", backend.info().uri);
+            description.notes.push(note);
+        }
+    }
     Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
 }
 
 fn unable(config: &Config, problem: String) -> Error {
     Error::Unable { model: config.known_as(), problem }
+}
+
+/// The bytes of the numbers of all quantised matrices.
+fn numbers_of(files: &dyn weights::Source, activations: DType) -> u64 {
+    let is_quantised = |kind| DType::from_gguf(kind).is_some_and(|dtype| dtype.is_quantised());
+    let quantised = files.tensors().into_iter().filter(|tensor| is_quantised(tensor.kind.number()));
+    quantised.map(|tensor| tensor.elements() as u64 * activations.block_bytes() as u64).sum()
 }
 
 /// The bytes of a model's weights and activations.
