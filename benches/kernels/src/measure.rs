@@ -72,7 +72,9 @@ impl Measured {
 
 /// Measures the cases whose name contains the text.
 pub(crate) fn on(target: &str, only: Option<&str>, repeat: usize) -> Result<Vec<Measured>> {
-    let device = Device::open(format!("vgpu:{target}"))?;
+    // With as many compute units as the real GPU has: launchers choose kernels by it.
+    let units = Gpu::of(target).map(|gpu| format!("?cus={}", gpu.units)).unwrap_or_default();
+    let device = Device::open(format!("vgpu:{target}{units}"))?;
     let stream = device.stream()?;
     let kernels = Kernels::new(&device);
     let mut all = Vec::new();

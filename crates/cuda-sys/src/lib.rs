@@ -18,9 +18,16 @@
 #![warn(missing_docs)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::PathBuf;
 use std::ptr::NonNull;
 
 use sys_load::Library;
+
+/// The library folders of CUDA's toolkits on this machine: those that `CUDA_PATH` and `CUDA_HOME` name, that
+/// of `/usr/local/cuda`, and all others there, newest first. Not each exists.
+pub fn installations() -> Vec<PathBuf> {
+    sys_load::Places::of_process().installed(sys_load::Stack::Cuda)
+}
 
 /// The generated parts of a library's module: types and constants, and the table of its functions.
 macro_rules! generated {

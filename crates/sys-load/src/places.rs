@@ -44,6 +44,12 @@ impl Places {
         value.filter(|value| !value.is_empty())
     }
 
+    /// The library folders of a stack's installations, in the order in which libraries are looked for there.
+    pub fn installed(&self, stack: Stack) -> Vec<PathBuf> {
+        let folders = stack.layout().map(|layout| self.installations(layout)).unwrap_or_default();
+        folders.into_iter().map(|(folder, _)| folder).collect()
+    }
+
     /// The library folders of a stack's installations, in the order to try: those that its variables name,
     /// the machine's choice, as `/opt/rocm`, and all others, newest first.
     pub(crate) fn installations(&self, layout: &Layout) -> Vec<(PathBuf, Source)> {

@@ -102,7 +102,8 @@ impl Numbers {
             Ok(buffer) => buffer,
             Err(error) => {
                 room.give_back(bytes);
-                // Products need no kept numbers. What is free now may not be in a moment, so nothing is tried again.
+                // Products need no kept numbers. What is free now may not be in a moment, so nothing is tried
+                // again.
                 return match error {
                     hip::Error::OutOfMemory { .. } => {
                         room.set(0);

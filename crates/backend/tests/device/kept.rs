@@ -38,7 +38,8 @@ impl Case {
         (self.backend().tensor_of_bytes(DType::Quant(QUANT), &[ROWS, COLUMNS], &bytes).unwrap(), bytes)
     }
 
-    /// The result is that of the numbers of these blocks. Where blocks are multiplied, activations have 8 bits.
+    /// The result is that of the numbers of these blocks. Where blocks are multiplied, activations have 8
+    /// bits.
     fn is_right(&self, bytes: &[u8], slack: f64, what: &str) {
         let numbers: Vec<f64> = QUANT.dequantize(bytes).iter().map(|x| f64::from(*x)).collect();
         let (expected, size) = exact(&self.a, &numbers, COLUMNS);

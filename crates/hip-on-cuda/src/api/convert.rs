@@ -1,16 +1,16 @@
 //! HIP's structures as CUDA's.
 
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 
 use cuda_sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
-    CUmemPoolProps, CUmemorytype, CUresult,
+    CUmemPoolProps, CUmemorytype, CUpointer_attribute, CUresult, Table,
 };
 use hip_sys::{
-    hipKernelNodeParams, hipMemAccessDesc, hipMemAllocationProp, hipMemAllocationType, hipMemLocation,
-    hipMemPoolProps, hipMemcpy3DParms, hipPitchedPtr, hipPos,
+    dim3, hipExtent, hipKernelNodeParams, hipMemAccessDesc, hipMemAllocationProp, hipMemAllocationType,
+    hipMemLocation, hipMemPoolProps, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos,
 };
 
 /// An address as CUDA's functions take it. It is exposed: what they return may be derived from it.
@@ -154,5 +154,77 @@ pub(crate) fn kernel_node(of: &hipKernelNodeParams) -> CUDA_KERNEL_NODE_PARAMS {
         extra: of.extra,
         kern: null_mut(),
         ctx: null_mut(),
+    }
+}
+
+/// No kernel.
+pub(crate) fn no_kernel() -> hipKernelNodeParams {
+    let none = dim3 { x: 0, y: 0, z: 0 };
+    hipKernelNodeParams {
+        blockDim: none,
+        extra: null_mut(),
+        func: null_mut(),
+        gridDim: none,
+        kernelParams: null_mut(),
+        sharedMemBytes: 0,
+    }
+}
+
+/// As HIP tells what a node runs.
+pub(crate) fn kernel_node_back(of: &CUDA_KERNEL_NODE_PARAMS) -> hipKernelNodeParams {
+    hipKernelNodeParams {
+        blockDim: dim3 { x: of.blockDimX, y: of.blockDimY, z: of.blockDimZ },
+        extra: of.extra,
+        func: of.func.cast(),
+        gridDim: dim3 { x: of.gridDimX, y: of.gridDimY, z: of.gridDimZ },
+        kernelParams: of.kernelParams,
+        sharedMemBytes: of.sharedMemBytes,
+    }
+}
+
+/// As HIP tells what a node copies.
+pub(crate) fn copy_box_back(cuda: &Table, of: &CUDA_MEMCPY3D) -> Result<hipMemcpy3DParms, CUresult> {
+    let (from, from_device) = side(cuda, of.srcMemoryType, of.srcHost.cast_mut(), of.srcDevice)?;
+    let (to, to_device) = side(cuda, of.dstMemoryType, of.dstHost, of.dstDevice)?;
+    let kind = match (from_device, to_device) {
+        (true, true) => hipMemcpyKind::hipMemcpyDeviceToDevice,
+        (true, false) => hipMemcpyKind::hipMemcpyDeviceToHost,
+        (false, true) => hipMemcpyKind::hipMemcpyHostToDevice,
+        (false, false) => hipMemcpyKind::hipMemcpyHostToHost,
+    };
+    let pitched = |ptr, pitch, ysize| hipPitchedPtr { ptr, pitch, xsize: of.WidthInBytes, ysize };
+    Ok(hipMemcpy3DParms {
+        srcArray: null_mut(),
+        srcPos: hipPos { x: of.srcXInBytes, y: of.srcY, z: of.srcZ },
+        srcPtr: pitched(from, of.srcPitch, of.srcHeight),
+        dstArray: null_mut(),
+        dstPos: hipPos { x: of.dstXInBytes, y: of.dstY, z: of.dstZ },
+        dstPtr: pitched(to, of.dstPitch, of.dstHeight),
+        extent: hipExtent { width: of.WidthInBytes, height: of.Height, depth: of.Depth },
+        kind,
+    })
+}
+
+/// Where one side of a copy is, and whether that is a device.
+fn side(
+    cuda: &Table,
+    kind: CUmemorytype,
+    host: *mut c_void,
+    device: CUdeviceptr,
+) -> Result<(*mut c_void, bool), CUresult> {
+    match kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, false)),
+        CUmemorytype::CU_MEMORYTYPE_DEVICE => Ok((device as *mut c_void, true)),
+        CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
+            let mut found: c_uint = 0;
+            let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+            // SAFETY: the attribute is one number; any address may be asked for.
+            let status = unsafe { (cuda.cuPointerGetAttribute)((&raw mut found).cast(), which, device) };
+            // The driver does not know the host's own memory.
+            let is_device =
+                status == CUresult::CUDA_SUCCESS && CUmemorytype(found) == CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            Ok((device as *mut c_void, is_device))
+        }
+        _ => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
     }
 }

@@ -68,6 +68,63 @@ pub(crate) unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
     })
 }
 
+/// `hipGraphKernelNodeGetParams`. Its arguments stay the node's.
+pub(crate) unsafe extern "C" fn hipGraphKernelNodeGetParams(
+    node: hipGraphNode_t,
+    parameters: *mut hipKernelNodeParams,
+) -> hipError_t {
+    steps(|cuda| {
+        let mut of = convert::kernel_node(&convert::no_kernel());
+        // SAFETY: the node is the caller's.
+        check(unsafe { (cuda.cuGraphKernelNodeGetParams_v2)(node.cast(), &raw mut of) })?;
+        // A kernel of a library, which HIP has no handle for.
+        if of.func.is_null() {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        // SAFETY: the caller passes null or a place.
+        *unsafe { parameters.as_mut() }.ok_or(INVALID)? = convert::kernel_node_back(&of);
+        Ok(())
+    })
+}
+
+/// `hipGraphMemcpyNodeGetParams`, of copies between memory that is no array.
+pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeGetParams(
+    node: hipGraphNode_t,
+    copy: *mut hipMemcpy3DParms,
+) -> hipError_t {
+    steps(|cuda| {
+        let mut of = convert::copy_line(std::ptr::null_mut(), std::ptr::null(), 0);
+        // SAFETY: the node is the caller's.
+        check(unsafe { (cuda.cuGraphMemcpyNodeGetParams)(node.cast(), &raw mut of) })?;
+        // SAFETY: the caller passes null or a place.
+        *unsafe { copy.as_mut() }.ok_or(INVALID)? = convert::copy_box_back(cuda, &of)?;
+        Ok(())
+    })
+}
+
+/// `hipGraphMemsetNodeGetParams`.
+pub(crate) unsafe extern "C" fn hipGraphMemsetNodeGetParams(
+    node: hipGraphNode_t,
+    parameters: *mut hipMemsetParams,
+) -> hipError_t {
+    steps(|cuda| {
+        let mut of =
+            CUDA_MEMSET_NODE_PARAMS { dst: 0, pitch: 0, value: 0, elementSize: 0, width: 0, height: 0 };
+        // SAFETY: the node is the caller's.
+        check(unsafe { (cuda.cuGraphMemsetNodeGetParams)(node.cast(), &raw mut of) })?;
+        // SAFETY: the caller passes null or a place.
+        *unsafe { parameters.as_mut() }.ok_or(INVALID)? = hipMemsetParams {
+            dst: of.dst as *mut c_void,
+            elementSize: of.elementSize,
+            height: of.height,
+            pitch: of.pitch,
+            value: of.value,
+            width: of.width,
+        };
+        Ok(())
+    })
+}
+
 /// Whether both vendors have the attribute, under this number, with a value of this form.
 fn attribute(of: hipLaunchAttributeID) -> Result<CUkernelNodeAttrID, CUresult> {
     match of.0 {

@@ -71,7 +71,8 @@ functions! {
         hipGraphAddChildGraphNode hipGraphAddEmptyNode hipGraphAddEventRecordNode hipGraphAddEventWaitNode
         hipGraphAddHostNode hipGraphAddKernelNode hipGraphAddMemAllocNode hipGraphAddMemFreeNode hipGraphAddMemcpyNode
         hipGraphAddMemcpyNode1D hipGraphAddMemsetNode hipGraphExecKernelNodeSetParams hipGraphKernelNodeGetAttribute
-        hipGraphKernelNodeSetAttribute;
+        hipGraphKernelNodeGetParams hipGraphKernelNodeSetAttribute hipGraphMemcpyNodeGetParams
+        hipGraphMemsetNodeGetParams;
     occupancy:
         hipModuleOccupancyMaxActiveBlocksPerMultiprocessor hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
         hipModuleOccupancyMaxPotentialBlockSize hipModuleOccupancyMaxPotentialBlockSizeWithFlags
