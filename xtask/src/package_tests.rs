@@ -64,7 +64,7 @@ const PARTS: [Part; 8] = [
     Part { folder: "cudarc-on-hip", package: "cudarc", features: &["default"] },
     Part { folder: "measure", package: "ferrocm-measure", features: &[] },
     Part { folder: "backend", package: "ferrocm-backend", features: &["rccl"] },
-    Part { folder: "llm", package: "ferrocm-llm", features: &[] },
+    Part { folder: "llm", package: "ferrocm-llm", features: &["rccl"] },
 ];
 
 /// The packages whose device tests are about GPUs of every vendor.

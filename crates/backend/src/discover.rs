@@ -233,16 +233,26 @@ pub fn select_ranks(name: &str, count: usize) -> Result<Vec<Arc<dyn KernelBacken
             Err(_) => return select_backend(name).map(|selected| vec![selected.backend]),
         },
     };
-    let uri = match uri {
-        DeviceUri::Virtual(gpu) => DeviceUri::Virtual(VirtualGpu { count: u32::try_from(count).ok(), ..gpu }),
-        other => other,
-    };
+    let (uri, before) = from_on(uri, count);
     let mut devices = Device::open_all(&uri).map_err(|error| unavailable(reason(&error)))?;
+    devices.drain(..before.min(devices.len()));
     if devices.len() < count {
-        return Err(unavailable(format!("there are {} devices, not {count}", devices.len())));
+        return Err(unavailable(format!("there are {} devices from there on, not {count}", devices.len())));
     }
     devices.truncate(count);
     of_devices(name, &devices)
+}
+
+/// What to open for devices from a named one on, and how many of those come before it.
+fn from_on(uri: DeviceUri, count: usize) -> (DeviceUri, usize) {
+    match uri {
+        DeviceUri::Virtual(gpu) => {
+            (DeviceUri::Virtual(VirtualGpu { count: u32::try_from(count).ok(), ..gpu }), 0)
+        }
+        DeviceUri::Amd(Selection::Ordinal(first)) => (DeviceUri::Amd(Selection::All), first as usize),
+        DeviceUri::Cuda(Selection::Ordinal(first)) => (DeviceUri::Cuda(Selection::All), first as usize),
+        several => (several, 0),
+    }
 }
 
 #[cfg(feature = "rccl")]
@@ -315,6 +325,20 @@ mod tests {
         assert!(selected.skipped.is_empty());
         let none = select_backend_in("auto", &[]).unwrap_err();
         assert!(matches!(none, Error::NoBackend(_)), "{none}");
+    }
+
+    #[test]
+    fn ranks_are_the_devices_from_the_named_one_on() {
+        let of = |name: &str| {
+            let (uri, before) = from_on(name.parse().unwrap(), 2);
+            (uri.to_string(), before)
+        };
+        assert_eq!(of("cuda:0"), ("cuda".to_owned(), 0));
+        assert_eq!(of("cuda:3"), ("cuda".to_owned(), 3));
+        assert_eq!(of("amdgpu:1"), ("amdgpu".to_owned(), 1));
+        assert_eq!(of("amdgpu"), ("amdgpu".to_owned(), 0));
+        let (virtual_gpus, before) = of("vgpu:gfx1100");
+        assert!(virtual_gpus.contains("count=2") && before == 0, "{virtual_gpus}");
     }
 
     #[test]

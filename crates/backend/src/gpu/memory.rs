@@ -21,23 +21,31 @@ pub(super) struct GpuMemory {
     pub(super) numbers: Numbers,
 }
 
-/// The period of what a graph writes each time it is launched.
+/// The period of what a graph writes each time it is launched, from its capture on.
 const ALWAYS: u64 = u64::MAX;
+/// The period of memory of which nothing is known: work on what was there before may be under way.
+const UNKNOWN: u64 = u64::MAX - 1;
 
 /// The period in which memory was last written.
 #[derive(Debug)]
 pub(super) struct Written(AtomicU64);
 
 impl Written {
-    /// Memory of which nothing is known: work on what was there before may be under way.
     fn unknown() -> Self {
-        Self(AtomicU64::new(ALWAYS))
+        Self(AtomicU64::new(UNKNOWN))
     }
 
     /// Work that is about to be submitted writes the memory; a `captured` one does so with each launch.
     fn again(&self, periods: &Periods, captured: bool) {
         let period = if captured { ALWAYS } else { periods.now.load(Ordering::Relaxed) };
-        self.0.store(period, Ordering::Relaxed);
+        if self.0.load(Ordering::Relaxed) != ALWAYS {
+            self.0.store(period, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it is known which work wrote the memory last, and no launch of a graph writes it again.
+    fn is_known(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < UNKNOWN
     }
 
     /// Whether all that was written was there when the host last waited, so that no kernel that may still run
@@ -88,6 +96,11 @@ impl GpuMemory {
         self.numbers.forget();
     }
 
+    /// [`Written::is_known`].
+    pub(super) fn is_known(&self) -> bool {
+        self.written.is_known()
+    }
+
     /// [`Written::is_settled`].
     pub(super) fn is_settled(&self, periods: &Periods) -> bool {
         self.written.is_settled(periods)
@@ -127,9 +140,9 @@ mod tests {
             periods.settle(period);
         };
         wait(&|| ());
-        assert!(!written.is_settled(&periods), "nothing is known of it");
+        assert!(!written.is_settled(&periods) && !written.is_known(), "nothing is known of it");
         written.again(&periods, false);
-        assert!(!written.is_settled(&periods));
+        assert!(!written.is_settled(&periods) && written.is_known());
         wait(&|| ());
         assert!(written.is_settled(&periods));
         // A write that is submitted while the host waits may not be what it waits for.
@@ -145,6 +158,9 @@ mod tests {
         assert!(!written.is_settled(&periods));
         written.again(&periods, true);
         wait(&|| ());
-        assert!(!written.is_settled(&periods), "a graph may write it again");
+        assert!(!written.is_settled(&periods) && !written.is_known(), "a graph may write it again");
+        written.again(&periods, false);
+        wait(&|| ());
+        assert!(!written.is_settled(&periods) && !written.is_known(), "and also after somebody else did");
     }
 }

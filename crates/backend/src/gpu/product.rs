@@ -178,11 +178,12 @@ impl Products {
         if n == 0 || k == 0 || row > NUMBERS {
             return Ok(false);
         }
-        let (all, at) = work.numbers(operation, w)?;
+        let (memory, at) = work.numbers(operation, w)?;
+        let all = &memory.numbers;
         let kept = all.find(&at, dtype);
         // What a graph computes is there after its launch, and not now.
         let is_captured = work.stream.is_captured();
-        let can_keep = kept.is_some() || (!is_captured && self.room.has(n * row));
+        let can_keep = kept.is_some() || (!is_captured && memory.is_known() && self.room.has(n * row));
         let narrow = size_of::<T>() == 2;
         let Some(by) = self.quant_multiplier(work, (m, can_keep), narrow)? else { return Ok(false) };
         let blocks = work.dense::<u8>(operation, "w", w)?;

@@ -8,7 +8,6 @@ use kernels::{Kernels, QuantMatrix, QuantType};
 
 use super::NAME;
 use super::memory::{GpuMemory, Periods};
-use super::numbers::Numbers;
 use super::recorded::Submits;
 use crate::error::{Error, Result};
 use crate::{DType, Tensor, check};
@@ -72,13 +71,13 @@ impl<'a> Work<'a> {
         Ok(self.memory(operation, tensor)?.buffer.as_slice().slice(bytes(tensor))?.cast()?)
     }
 
-    /// The numbers of quantised matrices in a tensor's memory, and where there the tensor is.
+    /// The memory of a quantised matrix, which may have its numbers, and where there it is.
     pub(super) fn numbers<'t>(
         &self,
         operation: &'static str,
         tensor: &'t Tensor,
-    ) -> Result<(&'t Numbers, Range<usize>)> {
-        Ok((&self.memory(operation, tensor)?.numbers, bytes(tensor)))
+    ) -> Result<(&'t GpuMemory, Range<usize>)> {
+        Ok((self.memory(operation, tensor)?, bytes(tensor)))
     }
 
     /// The same, to write to.
