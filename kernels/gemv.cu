@@ -230,7 +230,8 @@ __device__ __forceinline__ void by_rows_together(const Arguments<T, Out> &given,
                 sum += partial[j][r][i];
             write(given.y + batch * shape.y_batch + j * shape.y_stride + (row0 + r) * shape.y_step, given.alpha, sum, given.beta);
         }
-        if (row0 + static_cast<size_t>(gridDim.x) * TOGETHER < shape.rows)
+        // What is written next may be of the next batch.
+        if (row0 + static_cast<size_t>(gridDim.x) * TOGETHER < shape.rows || batch + gridDim.y < shape.batches)
             __syncthreads();
     }
 }
