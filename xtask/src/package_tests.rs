@@ -593,7 +593,8 @@ mod tests {
         let parts = parts(&[]).unwrap();
         let line = tests_arguments(&parts, false).join(" ");
         assert!(line.contains("--no-default-features") && line.contains("--test nvidia"), "{line}");
-        let features = "cudarc/default,ferrocm-backend/rccl,ferrocm-hip/rtc,ferrocm-rccl/on-hip";
+        let features =
+            "cudarc/default,ferrocm-backend/rccl,ferrocm-hip/rtc,ferrocm-llm/rccl,ferrocm-rccl/on-hip";
         assert!(line.contains(features), "{line}");
         assert!(line.ends_with("--package ferrocm-backend --package ferrocm-llm"), "{line}");
         assert!(!line.contains("/virtual"), "{line}");
