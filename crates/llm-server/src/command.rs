@@ -12,7 +12,7 @@ mod session;
 pub mod settings_file;
 mod talk;
 
-pub use arguments::{LoadArguments, SamplingArguments};
+pub use arguments::{Limit, LoadArguments, SamplingArguments};
 
 use std::path::PathBuf;
 use std::sync::Arc;

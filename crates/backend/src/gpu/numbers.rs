@@ -129,7 +129,7 @@ impl Numbers {
 }
 
 /// Whether kept numbers that captured work reads are still those of their matrices.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Reads(Vec<Arc<AtomicBool>>);
 
 impl Reads {

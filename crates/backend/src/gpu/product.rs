@@ -178,9 +178,8 @@ impl Products {
         if n == 0 || k == 0 || row > NUMBERS {
             return Ok(false);
         }
-        let (memory, at) = work.numbers(operation, w)?;
-        let all = &memory.numbers;
-        let kept = all.find(&at, dtype);
+        let (memory, at) = work.place(operation, w)?;
+        let kept = memory.numbers.find(&at, dtype);
         // What a graph computes is there after its launch, and not now.
         let is_captured = work.stream.is_captured();
         let can_keep = kept.is_some() || (!is_captured && memory.is_known() && self.room.has(n * row));
@@ -188,10 +187,17 @@ impl Products {
         let Some(by) = self.quant_multiplier(work, (m, can_keep), narrow)? else { return Ok(false) };
         let blocks = work.dense::<u8>(operation, "w", w)?;
         let kept = match kept {
-            None if can_keep => all.keep((&work.stream, &self.room), (at, dtype), n * row, |buffer| {
-                let matrix = QuantMatrix::new(quant, n, k, blocks)?;
-                Ok(work.kernels.dequantize(&work.stream, matrix, buffer.slice_mut(..)?.cast_mut::<T>()?)?)
-            })?,
+            None if can_keep => {
+                let room = (&work.stream, &self.room);
+                memory.numbers.keep(room, (at, dtype), n * row, |buffer| {
+                    let matrix = QuantMatrix::new(quant, n, k, blocks)?;
+                    Ok(work.kernels.dequantize(
+                        &work.stream,
+                        matrix,
+                        buffer.slice_mut(..)?.cast_mut::<T>()?,
+                    )?)
+                })?
+            }
             kept => kept,
         };
         if let Some(kept) = kept {

@@ -68,11 +68,12 @@ impl<'a> Work<'a> {
         operation: &'static str,
         tensor: &'t Tensor,
     ) -> Result<DeviceSlice<'t, T>> {
-        Ok(self.memory(operation, tensor)?.buffer.as_slice().slice(bytes(tensor))?.cast()?)
+        let (memory, bytes) = self.place(operation, tensor)?;
+        Ok(memory.buffer.as_slice().slice(bytes)?.cast()?)
     }
 
-    /// The memory of a quantised matrix, which may have its numbers, and where there it is.
-    pub(super) fn numbers<'t>(
+    /// A tensor's memory, and where there it is.
+    pub(super) fn place<'t>(
         &self,
         operation: &'static str,
         tensor: &'t Tensor,

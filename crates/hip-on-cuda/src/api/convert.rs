@@ -157,19 +157,6 @@ pub(crate) fn kernel_node(of: &hipKernelNodeParams) -> CUDA_KERNEL_NODE_PARAMS {
     }
 }
 
-/// No kernel.
-pub(crate) fn no_kernel() -> hipKernelNodeParams {
-    let none = dim3 { x: 0, y: 0, z: 0 };
-    hipKernelNodeParams {
-        blockDim: none,
-        extra: null_mut(),
-        func: null_mut(),
-        gridDim: none,
-        kernelParams: null_mut(),
-        sharedMemBytes: 0,
-    }
-}
-
 /// As HIP tells what a node runs.
 pub(crate) fn kernel_node_back(of: &CUDA_KERNEL_NODE_PARAMS) -> hipKernelNodeParams {
     hipKernelNodeParams {

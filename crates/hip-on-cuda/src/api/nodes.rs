@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use cuda_sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUkernelNodeAttrID, CUmemAccessDesc, CUresult, Table,
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUkernelNodeAttrID, CUmemAccessDesc, CUresult, Table,
 };
 use hip_sys::{
     hipError_t, hipEvent_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipHostNodeParams,
@@ -26,7 +26,7 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 unsafe fn kernel_node(
     cuda: &Table,
     parameters: *const hipKernelNodeParams,
-) -> Result<cuda_sys::CUDA_KERNEL_NODE_PARAMS, CUresult> {
+) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
     // SAFETY: the caller's promise.
     let node = convert::kernel_node(unsafe { parameters.as_ref() }.ok_or(INVALID)?);
     // SAFETY: the kernel is loaded.
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn hipGraphKernelNodeGetParams(
     parameters: *mut hipKernelNodeParams,
 ) -> hipError_t {
     steps(|cuda| {
-        let mut of = convert::kernel_node(&convert::no_kernel());
+        let mut of = CUDA_KERNEL_NODE_PARAMS::default();
         // SAFETY: the node is the caller's.
         check(unsafe { (cuda.cuGraphKernelNodeGetParams_v2)(node.cast(), &raw mut of) })?;
         // A kernel of a library, which HIP has no handle for.
@@ -93,7 +93,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeGetParams(
     copy: *mut hipMemcpy3DParms,
 ) -> hipError_t {
     steps(|cuda| {
-        let mut of = convert::copy_line(std::ptr::null_mut(), std::ptr::null(), 0);
+        let mut of = CUDA_MEMCPY3D::default();
         // SAFETY: the node is the caller's.
         check(unsafe { (cuda.cuGraphMemcpyNodeGetParams)(node.cast(), &raw mut of) })?;
         // SAFETY: the caller passes null or a place.
@@ -108,8 +108,7 @@ pub(crate) unsafe extern "C" fn hipGraphMemsetNodeGetParams(
     parameters: *mut hipMemsetParams,
 ) -> hipError_t {
     steps(|cuda| {
-        let mut of =
-            CUDA_MEMSET_NODE_PARAMS { dst: 0, pitch: 0, value: 0, elementSize: 0, width: 0, height: 0 };
+        let mut of = CUDA_MEMSET_NODE_PARAMS::default();
         // SAFETY: the node is the caller's.
         check(unsafe { (cuda.cuGraphMemsetNodeGetParams)(node.cast(), &raw mut of) })?;
         // SAFETY: the caller passes null or a place.

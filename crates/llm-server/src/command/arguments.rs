@@ -1,12 +1,34 @@
 //! Options that several commands have.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use variables::Variable;
 
 use super::LoadOptions;
-use super::serve::{Limit, bytes};
 use crate::engine::{Dry, Sampling};
+
+/// A limit, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit<T>(pub(crate) Option<T>);
+
+fn problem<T>(read: Result<Option<T>, variables::Error>) -> Result<T, String> {
+    read.map_err(|error| error.problem)?.ok_or_else(|| "it is empty".to_owned())
+}
+
+pub(crate) fn time(variable: &Variable, text: &str) -> Result<Duration, String> {
+    problem(variable.time_of(Some(text)))
+}
+
+pub(crate) fn limit(variable: &Variable, text: &str) -> Result<Limit<Duration>, String> {
+    problem(variable.time_limit_of(Some(text))).map(Limit)
+}
+
+pub(crate) fn bytes(variable: &Variable, text: &str) -> Result<Limit<u64>, String> {
+    problem(variable.memory_limit_of(Some(text))).map(Limit)
+}
 
 /// Which model, where, and how large its context is.
 #[derive(Clone, Debug, Default, Args)]

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use variables::Variable;
 
-use super::{LoadArguments, SamplingArguments, Source};
+use super::arguments::{bytes, limit, time};
+use super::{Limit, LoadArguments, SamplingArguments, Source};
 use crate::engine::Engine;
 use crate::{ModelEntry, Models, Server, Settings, stop_signal};
 
@@ -101,26 +101,6 @@ fn host(text: &str) -> Result<IpAddr, String> {
                 .map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0 or ::1, or localhost".to_owned())
         }
     }
-}
-
-/// A limit, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit<T>(pub(crate) Option<T>);
-
-fn problem<T>(read: Result<Option<T>, variables::Error>) -> Result<T, String> {
-    read.map_err(|error| error.problem)?.ok_or_else(|| "it is empty".to_owned())
-}
-
-fn time(variable: &Variable, text: &str) -> Result<Duration, String> {
-    problem(variable.time_of(Some(text)))
-}
-
-fn limit(variable: &Variable, text: &str) -> Result<Limit<Duration>, String> {
-    problem(variable.time_limit_of(Some(text))).map(Limit)
-}
-
-pub(crate) fn bytes(variable: &Variable, text: &str) -> Result<Limit<u64>, String> {
-    problem(variable.memory_limit_of(Some(text))).map(Limit)
 }
 
 /// A model as it is given: its name, and what loads it.

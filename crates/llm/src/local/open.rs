@@ -126,8 +126,8 @@ pub struct EngineOptions<'o> {
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
     /// Bytes of the device's memory for the numbers of quantised matrices, which are computed once then and
-    /// not for each prompt ([`KernelBackend::keep_numbers`]); `None` for half of
-    /// what is free when the model is there on a GPU, and nothing on the CPU and virtual GPUs.
+    /// not for each prompt ([`KernelBackend::keep_numbers`]); `None` for half of what is free when the model
+    /// is there on a GPU, and nothing on the CPU and virtual GPUs.
     pub keep_numbers: Option<u64>,
     /// Adapters of the model's matrices.
     pub adapters: Vec<AdapterOption>,
