@@ -10,7 +10,7 @@
 //! | `copy` | copies and fills |
 //! | `fatal` | faults that cannot be reported through a queue's callback |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
-//! | `queue`, `mask`, `packet`, `beside` | AQL queues, their packet processors, kernels that run concurrently |
+//! | `queue`, `mask`, `packet`, `processors` | AQL queues, their packet processors, kernels that run concurrently |
 //! | `image` | images backed by buffers |
 //! | `timeline` | timeline events of all of these |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
@@ -20,7 +20,6 @@
 //! which is a bug, becomes `HSA_STATUS_ERROR`.
 
 mod agent;
-mod beside;
 mod copy;
 mod dmabuf;
 mod event;
@@ -35,6 +34,7 @@ mod mesa;
 mod packet;
 mod pointer;
 mod pool;
+mod processors;
 mod queue;
 mod signal;
 mod system;
@@ -179,12 +179,4 @@ unsafe fn read_text<'a>(text: *const std::ffi::c_char) -> Result<&'a str, S> {
     }
     // SAFETY: the caller's promise.
     unsafe { std::ffi::CStr::from_ptr(text) }.to_str().map_err(|_| S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
-}
-
-/// Nanoseconds of the monotonic clock. The system timestamp and the timestamps of dispatches use it.
-fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

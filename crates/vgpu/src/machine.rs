@@ -15,6 +15,7 @@ mod count;
 mod dispatch;
 mod group;
 mod initial;
+mod kernel;
 mod launch;
 mod memory;
 #[doc(hidden)]
@@ -357,10 +358,11 @@ impl Device {
     /// writes, and no exclusive references to memory that it reads. The arguments must have the types that
     /// the kernel expects.
     pub unsafe fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
-        dispatch::run(self, dispatch, None)
+        dispatch::run(self, dispatch, None, &|| ())
     }
 
-    /// Like [`dispatch`](Self::dispatch), but the kernel is stopped soon after `stop` is set.
+    /// Like [`dispatch`](Self::dispatch), but the kernel is stopped soon after `stop` is set, and `meanwhile` is
+    /// called again and again while it runs.
     ///
     /// # Errors
     /// As for [`dispatch`](Self::dispatch), and [`DispatchError::Stopped`] if `stop` was set before the end.
@@ -371,7 +373,8 @@ impl Device {
         &self,
         dispatch: &Dispatch,
         stop: &Arc<AtomicBool>,
+        meanwhile: &dyn Fn(),
     ) -> Result<DispatchStats, DispatchError> {
-        dispatch::run(self, dispatch, Some(stop))
+        dispatch::run(self, dispatch, Some(stop), meanwhile)
     }
 }

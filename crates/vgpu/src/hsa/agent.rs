@@ -7,7 +7,7 @@ use hsa_sys::*;
 
 use super::{S, call, image, machine, read_text, system, write, write_text};
 use crate::identity;
-use crate::machine::{Device, TARGETS, Target};
+use crate::machine::{Device, TARGETS, Target, now_ns};
 
 /// Handles of agents: the host first, then the devices.
 const FIRST_AGENT: u64 = 0xA6E0_0000;
@@ -279,7 +279,7 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
                     write(value.cast(), 4u64 << 30)
                 }
                 A::HSA_AMD_AGENT_INFO_CLOCK_COUNTERS => {
-                    let now = super::now();
+                    let now = now_ns();
                     write(
                         value.cast(),
                         hsa_amd_clock_counters_t {

@@ -12,8 +12,8 @@ use super::event::{POLL, lock};
 use super::pool::PAGE;
 use super::signal::{Signal, notify_any, wait_any_slowly};
 use super::timeline::{self, Enqueued};
-use super::{S, call, call_always, machine, now, vmem, write};
-use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
+use super::{S, call, call_always, machine, vmem, write};
+use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader, now_ns};
 
 /// Copies check this many bytes at a time against the machine's memory, so that freeing memory never waits
 /// long.
@@ -293,17 +293,17 @@ fn serve() {
             ready.is_some() || looks > 2
         });
         let Some(job) = ready else { continue };
-        let start = now();
+        let start = now_ns();
         // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal
         // changes.
         match unsafe { job.work.run() } {
             Ok(()) => {
-                let end = now();
+                let end = now_ns();
                 job.show(start, end, None);
                 job.completion.complete(start, end);
             }
             Err(status) => {
-                job.show(start, now(), Some(status));
+                job.show(start, now_ns(), Some(status));
                 tracing::error!(?status, "an asynchronous copy failed: its memory was freed before it ran");
                 job.completion.fail();
             }

@@ -21,9 +21,10 @@ const VARIABLE: &str = "HSA_CU_MASK";
 /// The compute units of a queue.
 #[derive(Debug)]
 pub(super) struct Units {
+    present: UnitMask,
     /// The units that the environment allows.
     possible: UnitMask,
-    pub(super) chosen: UnitMask,
+    chosen: UnitMask,
 }
 
 impl Units {
@@ -39,7 +40,12 @@ impl Units {
         })?;
         let possible = words.map_or(present, |words| present.and(&words));
         check(device, &possible)?;
-        Ok(Units { possible, chosen: possible })
+        Ok(Units { present, possible, chosen: possible })
+    }
+
+    /// The units of a kernel; none if it may run on all that the device has.
+    pub(super) fn selected(&self) -> Option<UnitMask> {
+        (self.chosen != self.present).then_some(self.chosen)
     }
 }
 
@@ -121,14 +127,13 @@ unsafe extern "C" fn set(queue: *const hsa_queue_t, bits: u32, mask: *const u32)
             units.chosen = units.possible;
             return Ok(());
         }
-        let present = UnitMask::first(found.device.compute_units());
-        let given = (bits as usize / 32).min(present.words().len());
+        let given = (bits as usize / 32).min(units.present.words().len());
         // SAFETY: the caller's mask has that many bits.
         let words: Vec<u32> = (0..given).map(|word| unsafe { mask.add(word).read_unaligned() }).collect();
         let chosen = units.possible.and(&words);
         check(&found.device, &chosen)?;
         units.chosen = chosen;
-        if chosen == present.and(&words) { Ok(()) } else { Err(S::HSA_STATUS_CU_MASK_REDUCED) }
+        if chosen == units.present.and(&words) { Ok(()) } else { Err(S::HSA_STATUS_CU_MASK_REDUCED) }
     })
 }
 

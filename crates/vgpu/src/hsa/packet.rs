@@ -1,9 +1,10 @@
 //! The packet processor of a queue.
 //!
-//! Packets are processed in order, one at a time. Only kernels can run concurrently: a kernel followed by one
-//! without the barrier bit runs on its own thread. A packet is copied before its slot is released, so
+//! Packets are processed in order, one at a time. Only kernels can run concurrently: while one runs, a
+//! following one without the barrier bit may begin. A packet is copied before its slot is released, so
 //! producers never wait for a kernel to end.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,12 +12,11 @@ use std::time::{Duration, Instant};
 
 use hsa_sys::*;
 
-use super::beside::Beside;
+use super::S;
 use super::event::lock;
 use super::queue::{Failure, PACKET, Queue, hear_kernels};
 use super::signal::{Condition, Signal, wait_any};
-use super::{S, now};
-use crate::machine::{Dispatch, DispatchError, FaultKind};
+use crate::machine::{Dispatch, DispatchError, FaultKind, now_ns};
 
 /// Header of a packet that is not yet written.
 pub(super) const INVALID: u16 = hsa_packet_type_t::HSA_PACKET_TYPE_INVALID.0 as u16;
@@ -36,29 +36,14 @@ fn is_ordered(header: u16) -> bool {
     header >> hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0 & 1 != 0
 }
 
-/// How long to wait for a packet that is reserved but not written, to see whether it may run concurrently
-/// with the one before it.
-const RESERVED: Duration = Duration::from_millis(20);
-
-/// Whether the next packet is a kernel that may run concurrently with this one.
-fn is_joined(queue: &Queue, id: u64) -> bool {
-    if !queue.has_reserved(id + 1) {
-        return false;
-    }
-    let next = queue.header(id + 1);
-    let end = Instant::now() + RESERVED;
-    loop {
-        let header = next.load(Ordering::Acquire);
-        if is_written(header) {
-            return packet_type(header) == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH
-                && !is_ordered(header);
-        }
-        if queue.is_stopped() || Instant::now() > end {
-            return false;
-        }
-        std::thread::yield_now();
-    }
+/// Whether a packet is a kernel.
+fn is_kernel(header: u16) -> bool {
+    packet_type(header) == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH
 }
+
+/// How long a kernel runs, with one behind it that may begin, before another thread processes the rest: about
+/// as long as it takes to wake that thread.
+const SHORT: Duration = Duration::from_micros(20);
 
 /// A copied packet.
 pub(super) struct Packet([u8; PACKET as usize]);
@@ -117,7 +102,7 @@ impl Packet {
             timeout: None,
             counters: queue.counts(),
             checks: None,
-            units: Some(lock(&queue.units).chosen),
+            units: lock(&queue.units).selected(),
         }
     }
 }
@@ -125,18 +110,17 @@ impl Packet {
 /// The offset of the completion signal in every type of packet.
 const COMPLETION: usize = 56;
 
-/// Processes packets until the queue stops or fails. A panic in this code also fails the queue, so nobody
-/// waits for packets for ever.
-pub(super) fn run_processor(queue: &Arc<Queue>) {
-    if catch_unwind(AssertUnwindSafe(|| serve(queue))).is_err() {
+/// Processes packets, from one on, until the queue stops or fails, or another thread is its processor. A panic
+/// in this code also fails the queue, so nobody waits for packets for ever.
+pub(super) fn run_processor(queue: &Arc<Queue>, id: u64) {
+    if catch_unwind(AssertUnwindSafe(|| serve(queue, id))).is_err() {
         let report = "the packet processor of the queue panicked".to_owned();
         queue.fail(Failure { status: S::HSA_STATUS_ERROR, report, fault: None });
     }
 }
 
-fn serve(queue: &Arc<Queue>) {
-    let mut beside = Beside::default();
-    let mut id = 0u64;
+fn serve(queue: &Arc<Queue>, first: u64) {
+    let mut id = first;
     while queue.wait_for_packet(id) {
         let header = queue.header(id).load(Ordering::Acquire);
         let mut packet = Packet([0; PACKET as usize]);
@@ -150,59 +134,51 @@ fn serve(queue: &Arc<Queue>) {
             );
         }
         if is_ordered(header) {
-            beside.finish();
-            if queue.is_stopped() {
+            queue.settle();
+        }
+        queue.release(id);
+        let (joined, replaced) = (Cell::new(None), Cell::new(false));
+        // Called again and again while a kernel runs.
+        let meanwhile = || {
+            if replaced.get()
+                || !queue.written(id + 1).is_some_and(|next| is_kernel(next) && !is_ordered(next))
+            {
                 return;
             }
-        }
-        let is_kernel = packet_type(header) == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH;
-        let is_joined = is_kernel && is_joined(queue, id);
-        queue.release(id);
-        let packet = match is_joined {
-            true => beside.start(queue, id, header, packet),
-            false => Some(packet),
+            match joined.get() {
+                None => joined.set(Some(Instant::now())),
+                Some(since) if since.elapsed() < SHORT => {}
+                Some(_) => replaced.set(queue.processors.appoint(queue, id + 1)),
+            }
         };
-        if let Some(packet) = packet
-            && !run(queue, id, header, &packet)
-        {
-            return;
-        }
-        id += 1;
-    }
-}
-
-/// Processes a packet on the processor's own thread. Returns false if the queue has ended.
-fn run(queue: &Queue, id: u64, header: u16, packet: &Packet) -> bool {
-    match complete(queue, id, header, packet, queue.current_packet(0)) {
-        Ok(completed) => completed,
-        Err(failure) => {
-            queue.fail(failure);
-            false
+        match complete(queue, id, header, &packet, &meanwhile) {
+            Ok(true) if !replaced.get() => id += 1,
+            Ok(_) => return,
+            Err(failure) => return queue.fail(failure),
         }
     }
 }
 
 /// Processes a packet and completes its signal. Returns false if the queue was stopped first. The caller
 /// reports errors, so that the packet is no longer in progress when the callback runs.
-pub(super) fn complete(
+fn complete(
     queue: &Queue,
     id: u64,
     header: u16,
     packet: &Packet,
-    place: u64,
+    meanwhile: &dyn Fn(),
 ) -> Result<bool, Failure> {
-    let Some(_entered) = queue.enter() else { return Ok(false) };
-    let start = now();
-    let processed = process(queue, id, header, packet, place);
-    if timeline::is_on() {
-        show(queue, id, header, packet, place, start, &processed);
+    let Some(entered) = queue.enter() else { return Ok(false) };
+    let shown_from = timeline::is_on().then(now_ns);
+    let processed = process(queue, id, header, packet, entered.place, meanwhile);
+    if let Some(start) = shown_from {
+        show(queue, id, header, packet, entered.place, start, &processed);
     }
     let processed = processed?;
     let completion = packet.signal(COMPLETION)?;
     let (start, end) = match processed {
         Processed::Stopped => return Ok(false),
-        Processed::Done => (start, now()),
-        Processed::Ran { start, end } => (start, end),
+        Processed::Done { start, end } => (start, end),
     };
     if let Some(completion) = completion {
         completion.complete(start, end);
@@ -216,41 +192,43 @@ fn show(
     id: u64,
     header: u16,
     packet: &Packet,
-    place: u64,
+    place: u32,
     start: u64,
     processed: &Result<Processed, Failure>,
 ) {
     let (start, end) = match processed {
-        Ok(Processed::Ran { start, end }) => (*start, *end),
-        _ => (start, now()),
+        Ok(Processed::Done { start, end }) => (*start, *end),
+        _ => (start, now_ns()),
     };
     let problem = match processed {
         Ok(Processed::Stopped) => Some(S::HSA_STATUS_ERROR),
         Ok(_) => None,
         Err(failure) => Some(failure.status),
     };
+    let dispatch = is_kernel(header).then(|| packet.dispatch(queue, id, queue.current_packet(place)));
     let kind = packet_type(header);
-    let is_kernel = kind == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH;
-    let dispatch = is_kernel.then(|| packet.dispatch(queue, id, place));
-    let beside = place.wrapping_sub(queue.current_packet(0)) / PACKET;
-    let shown = super::timeline::Processed { queue, id, kind, beside, start, end, problem };
+    let shown = super::timeline::Processed { queue, id, kind, place, start, end, problem };
     shown.write(dispatch.as_ref());
 }
 
 enum Processed {
-    /// The packet ran no kernel.
-    Done,
-    /// The packet ran a kernel at these times.
-    Ran { start: u64, end: u64 },
+    /// The packet was processed between these times.
+    Done { start: u64, end: u64 },
     /// The queue was stopped before the packet was done.
     Stopped,
 }
 
-/// `place` is where kernels can read the packet.
-fn process(queue: &Queue, id: u64, header: u16, packet: &Packet, place: u64) -> Result<Processed, Failure> {
+fn process(
+    queue: &Queue,
+    id: u64,
+    header: u16,
+    packet: &Packet,
+    place: u32,
+    meanwhile: &dyn Fn(),
+) -> Result<Processed, Failure> {
     use hsa_packet_type_t as T;
     match packet_type(header) {
-        T::HSA_PACKET_TYPE_KERNEL_DISPATCH => dispatch(queue, id, packet, place),
+        T::HSA_PACKET_TYPE_KERNEL_DISPATCH => dispatch(queue, id, packet, place, meanwhile),
         T::HSA_PACKET_TYPE_BARRIER_AND => {
             let signals = packet.dependencies()?;
             Ok(wait(queue, || signals.iter().all(|signal| signal.load() == 0)))
@@ -294,6 +272,7 @@ const LOOKS: usize = 200;
 const AWAKE: Duration = Duration::from_micros(50);
 
 fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
+    let start = now_ns();
     if !ready() {
         let is_over = || queue.is_stopped() || ready();
         let look = |_| {
@@ -311,30 +290,36 @@ fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
             return Processed::Stopped;
         }
     }
-    Processed::Done
+    Processed::Done { start, end: now_ns() }
 }
 
-fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Processed, Failure> {
+fn dispatch(
+    queue: &Queue,
+    id: u64,
+    packet: &Packet,
+    place: u32,
+    meanwhile: &dyn Fn(),
+) -> Result<Processed, Failure> {
     let dimensions = packet.u16(2) & 3;
     if dimensions == 0 {
         let report = format!("packet {id} of the queue is a kernel dispatch of 0 dimensions");
         return Err(Failure { status: S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, report, fault: None });
     }
+    let place = queue.current_packet(place);
     let dispatch = packet.dispatch(queue, id, place);
-    // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that
-    // reads it runs.
+    // SAFETY: the place is in the queue's block, aligned, and of no other packet that is being processed.
     unsafe {
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }
     // SAFETY: whoever wrote the packet vouches for the kernel, its arguments and the memory that it uses.
-    let ran = unsafe { queue.device.dispatch_until(&dispatch, &queue.stop) };
+    let ran = unsafe { queue.device.dispatch_until(&dispatch, &queue.stop, meanwhile) };
     hear_kernels();
     match ran {
         Ok(stats) => {
             if let Some(counters) = stats.counters.filter(|_| dispatch.counters) {
                 queue.keep(id, counters);
             }
-            Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns })
+            Ok(Processed::Done { start: stats.start_ns, end: stats.end_ns })
         }
         Err(DispatchError::Stopped) => Ok(Processed::Stopped),
         Err(error) => {

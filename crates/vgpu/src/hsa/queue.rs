@@ -1,19 +1,19 @@
 //! AQL queues: real `amd_queue_t` structs and packets in memory that kernels can access. Each queue is served
-//! by its own thread.
+//! by threads of its own.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError, RwLock};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use hsa_sys::*;
 
 use super::agent::{Agent, QUEUE_MAX_SIZE};
-use super::event::lock;
+use super::event::{Event, POLL, lock};
 use super::mask::Units;
+use super::processors::Processors;
 use super::signal::{Doorbell, Signal, notify_any};
 use super::timeline::Arrows;
 use super::{S, call, fatal, machine, packet, write};
@@ -21,13 +21,13 @@ use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHAR
 
 /// Bytes of a packet.
 pub(super) const PACKET: u64 = 64;
-/// The maximum number of kernels that run concurrently with another one of the same queue.
-pub(super) const BESIDE: usize = 15;
+/// The maximum number of kernels of a queue that run concurrently.
+pub(super) const PLACES: usize = 16;
 /// The offset of the packets that are being processed, for kernels that read them. They follow the queue's
 /// struct.
 const CURRENT_PACKET: u64 = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(PACKET);
 /// The offset of the word to which kernels store to ring the queue's doorbell.
-const RUNG: u64 = CURRENT_PACKET + (1 + BESIDE as u64) * PACKET;
+const RUNG: u64 = CURRENT_PACKET + PLACES as u64 * PACKET;
 const BLOCK: u64 = RUNG + PACKET;
 /// No kernel has rung the doorbell since the last look.
 const SILENT: u64 = u64::MAX;
@@ -53,18 +53,16 @@ pub(super) struct Queue {
     data: usize,
     /// No more packets start, and running kernels are stopped.
     pub(super) stop: Arc<AtomicBool>,
-    /// The number of packets that are being processed.
-    entered: Mutex<usize>,
+    /// The places of the packets that are being processed, a bit each.
+    places: AtomicU32,
     /// Notified when a packet is no longer being processed.
-    left: Condvar,
+    left: Event,
     /// The next packet to process. Kernels may write the struct's field for it, so this copy is
     /// authoritative.
     read: AtomicU64,
     /// The packet that the processor waits for, when all earlier ones are processed or run concurrently;
     /// [`BUSY`] if there is none.
     awaited: AtomicU64,
-    /// The number of kernels that run concurrently with the packet processor.
-    pub(super) beside: AtomicUsize,
     failure: Mutex<Option<Failure>>,
     /// The queue's creator has fetched the report and will show it.
     report_taken: AtomicBool,
@@ -74,7 +72,7 @@ pub(super) struct Queue {
     counted: Mutex<VecDeque<(u64, Arc<Counters>)>>,
     /// The compute units of its kernels.
     pub(super) units: Mutex<Units>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    pub(super) processors: Processors,
 }
 
 /// The packet processor is not waiting for a packet.
@@ -179,17 +177,16 @@ impl Queue {
                 callback,
                 data,
                 stop: Arc::default(),
-                entered: Mutex::new(0),
-                left: Condvar::new(),
+                places: AtomicU32::new(0),
+                left: Event::new(),
                 read: AtomicU64::new(0),
                 awaited: AtomicU64::new(BUSY),
-                beside: AtomicUsize::new(0),
                 failure: Mutex::new(None),
                 report_taken: AtomicBool::new(false),
                 counting: AtomicBool::new(false),
                 counted: Mutex::default(),
                 units: Mutex::new(units),
-                thread: Mutex::new(None),
+                processors: Processors::default(),
             })
         });
         let queue = match queue {
@@ -264,13 +261,13 @@ impl Queue {
         unsafe { AtomicU16::from_ptr(self.slot(id) as *mut u16) }
     }
 
-    /// Where kernels can read packets that are being processed: one place for each processing thread.
-    pub(super) fn current_packet(&self, thread: usize) -> u64 {
-        self.address + CURRENT_PACKET + thread as u64 * PACKET
+    /// Where kernels can read the packet in a place.
+    pub(super) fn current_packet(&self, place: u32) -> u64 {
+        self.address + CURRENT_PACKET + u64::from(place) * PACKET
     }
 
     /// Whether a producer has reserved the slot of this packet, not of an earlier one.
-    pub(super) fn has_reserved(&self, id: u64) -> bool {
+    fn has_reserved(&self, id: u64) -> bool {
         // SAFETY: the block is freed when the queue is dropped.
         let write = unsafe { index(self.address, Index::Write) };
         let read = self.read.load(Ordering::Acquire);
@@ -303,7 +300,7 @@ impl Queue {
         let awaited = self.awaited.load(Ordering::Acquire);
         let missing = awaited != BUSY
             && !self.is_stopped()
-            && self.beside.load(Ordering::Acquire) == 0
+            && self.places.load(Ordering::Acquire) == 0
             && !packet::is_written(self.header(awaited).load(Ordering::Acquire));
         // The processor waits for each packet only once, so it had not taken the packet when the header was
         // read.
@@ -325,16 +322,21 @@ impl Queue {
         !self.is_stopped()
     }
 
-    /// Registers that a packet is being processed, until the result is dropped; none if the queue has
-    /// stopped.
+    /// The header of a packet, if its producer has written it.
+    pub(super) fn written(&self, id: u64) -> Option<u16> {
+        let header = self.has_reserved(id).then(|| self.header(id).load(Ordering::Acquire));
+        header.filter(|&header| packet::is_written(header))
+    }
+
+    /// Gives a packet a place while it is being processed, until the result is dropped; none if the queue has
+    /// stopped. Only the packet processor calls this.
     pub(super) fn enter(&self) -> Option<Entered<'_>> {
-        let mut entered = lock(&self.entered);
-        // Whoever stops the queue checks the count afterwards.
-        if self.is_stopped() {
-            return None;
-        }
-        *entered += 1;
-        Some(Entered(self))
+        // Others leave places meanwhile, and take none.
+        let place = self.places.load(Ordering::Relaxed).trailing_ones();
+        self.places.fetch_or(1 << place, Ordering::SeqCst);
+        let entered = Entered { queue: self, place };
+        // Whoever stops the queue looks at the places afterwards.
+        (!self.stop.load(Ordering::SeqCst)).then_some(entered)
     }
 
     /// Ends the queue: no further packet is processed, and the queue's creator is told the reason.
@@ -391,32 +393,30 @@ impl Queue {
 
     /// Prevents new packets from starting, and stops those in progress.
     fn halt(&self) {
-        self.stop.store(true, Ordering::Release);
+        self.stop.store(true, Ordering::SeqCst);
         self.doorbell.event.notify();
+        self.processors.dismiss();
         notify_any();
     }
 
-    /// Waits until no packet of the stopped queue is being processed. Kernels react within a time slice,
+    /// Waits until no packet is being processed. Kernels of a stopped queue react within a time slice,
     /// whatever they do.
-    fn settle(&self) {
-        let mut entered = lock(&self.entered);
-        while *entered != 0 {
-            entered = self.left.wait(entered).unwrap_or_else(PoisonError::into_inner);
-        }
+    pub(super) fn settle(&self) {
+        self.left.wait_until(None, POLL, || self.places.load(Ordering::SeqCst) == 0);
     }
 }
 
 /// A packet that is being processed; see [`Queue::enter`].
-pub(super) struct Entered<'a>(&'a Queue);
+pub(super) struct Entered<'a> {
+    queue: &'a Queue,
+    /// Concurrent packets have different places, of which each takes the first that is free.
+    pub(super) place: u32,
+}
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.entered) -= 1;
-        // Only of a stopped queue somebody waits for it, and a notification is a call of the system. Whoever
-        // waits had stopped the queue before it looked at the count.
-        if self.0.is_stopped() {
-            self.0.left.notify_all();
-        }
+        self.queue.places.fetch_and(!(1 << self.place), Ordering::SeqCst);
+        self.queue.left.notify();
     }
 }
 
@@ -478,12 +478,9 @@ unsafe extern "C" fn create(
         }
         let Agent::Gpu(device) = agent else { return Err(S::HSA_STATUS_ERROR_INVALID_QUEUE_CREATION) };
         let made = Queue::new(device, size, kind, callback, data as usize)?;
-        let server = Arc::clone(&made);
-        let thread = std::thread::Builder::new()
-            .name(format!("vgpu-queue-{}", made.id))
-            .spawn(move || packet::run_processor(&server))
-            .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        *lock(&made.thread) = Some(thread);
+        if !Processors::start(&made) {
+            return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
         let address = made.address;
         QUEUES.write().unwrap_or_else(PoisonError::into_inner).insert(address, made);
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
@@ -499,12 +496,12 @@ unsafe extern "C" fn destroy(queue: *mut hsa_queue_t) -> S {
             return Err(S::HSA_STATUS_ERROR_INVALID_QUEUE);
         }
         found.halt();
-        let thread = lock(&found.thread).take();
         // A queue's callback may destroy it; its thread then ends by itself.
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id())
-            && thread.join().is_err()
-        {
-            tracing::error!("the packet processor of a queue panicked");
+        let current = std::thread::current().id();
+        for thread in found.processors.take().into_iter().filter(|thread| thread.thread().id() != current) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of a queue panicked");
+            }
         }
         Ok(())
     })

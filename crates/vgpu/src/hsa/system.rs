@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hsa_sys::*;
 
-use super::{S, call, call_always, image, loader_amd, now, write};
+use super::{S, call, call_always, image, loader_amd, write};
+use crate::machine::now_ns;
 
 /// The number of `hsa_init` calls without a matching `hsa_shut_down`.
 static USERS: AtomicU32 = AtomicU32::new(0);
@@ -47,7 +48,7 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
             match attribute {
                 I::HSA_SYSTEM_INFO_VERSION_MAJOR => write(value.cast(), HSA_VERSION.0),
                 I::HSA_SYSTEM_INFO_VERSION_MINOR => write(value.cast(), HSA_VERSION.1),
-                I::HSA_SYSTEM_INFO_TIMESTAMP => write(value.cast(), now()),
+                I::HSA_SYSTEM_INFO_TIMESTAMP => write(value.cast(), now_ns()),
                 I::HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY => write(value.cast(), 1_000_000_000u64),
                 I::HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT => write(value.cast(), u64::MAX),
                 I::HSA_SYSTEM_INFO_ENDIANNESS => write(value.cast(), hsa_endianness_t::HSA_ENDIANNESS_LITTLE),

@@ -10,7 +10,7 @@ use timeline::{Layer, Slice, Span, Track, Value, function_around, is_on, now};
 
 use super::event::lock;
 use super::machine;
-use super::queue::{BESIDE, Queue};
+use super::queue::{PLACES, Queue};
 use crate::machine::{Device, Dispatch};
 
 /// Whether each HSA call is a slice of its own.
@@ -27,8 +27,8 @@ pub(super) fn call<F>() -> Option<Span> {
 }
 
 /// The number of a queue's track. Concurrent kernels of the queue are on separate tracks.
-fn number(queue: &Queue, beside: u64) -> u32 {
-    (queue.id() * (1 + BESIDE as u64) + beside) as u32 % COPIES
+fn number(queue: &Queue, place: u32) -> u32 {
+    (queue.id() * PLACES as u64 + u64::from(place)) as u32 % COPIES
 }
 
 /// The number of the copy engine's track.
@@ -45,8 +45,8 @@ pub(super) struct Processed<'a> {
     pub(super) queue: &'a Queue,
     pub(super) id: u64,
     pub(super) kind: hsa_packet_type_t,
-    /// The thread of the queue that processed it.
-    pub(super) beside: u64,
+    /// Its place among concurrent packets.
+    pub(super) place: u32,
     pub(super) start: u64,
     pub(super) end: u64,
     /// The error, if it failed.
@@ -57,7 +57,7 @@ impl Processed<'_> {
     /// Writes the slice of a kernel or barrier, and the arrow to it.
     pub(super) fn write(&self, dispatch: Option<&Dispatch>) {
         let Self { queue, id, start, end, .. } = *self;
-        let track = on_device(&queue.device, number(queue, self.beside), || match self.beside {
+        let track = on_device(&queue.device, number(queue, self.place), || match self.place {
             0 => format!("queue {}", queue.id()),
             beside => format!("queue {}, beside ({beside})", queue.id()),
         });
@@ -175,7 +175,7 @@ impl Arrows {
     fn begun(&self, arrow: u64, id: u64, to: Place) {
         let mut ends = lock(&self.0);
         // Concurrent packets can lag behind by at most the number of threads.
-        while ends.rung.front().is_some_and(|(_, end, _)| end + 2 * BESIDE as u64 <= id) {
+        while ends.rung.front().is_some_and(|(_, end, _)| end + 2 * PLACES as u64 <= id) {
             ends.rung.pop_front();
         }
         match ends.rung.iter().find(|(first, end, _)| (*first..*end).contains(&id)) {

@@ -88,9 +88,9 @@ impl Instrument for Checker {
             // What it writes is not tracked, so all memory counts as written from here on.
             self.shadows.forget();
         }
-        let shadows = Arc::clone(&self.shadows);
-        let checked = Checked { checks, shadows, dependences: Arc::default() };
-        (checks.tracks_values() || checks.races || checks.barriers).then(|| Box::new(checked) as _)
+        let is_wanted = checks.tracks_values() || checks.races || checks.barriers;
+        let shadows = || Arc::clone(&self.shadows);
+        is_wanted.then(|| Box::new(Checked { checks, shadows: shadows(), dependences: Arc::default() }) as _)
     }
 
     fn allocated(&self, allocation: &Allocation) {

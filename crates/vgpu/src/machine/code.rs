@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
 use super::Target;
+use super::kernel::{Kernel, Kernels};
 use super::memory::{Mapping, Memory, MemoryError};
 use super::source;
 use crate::exec::Program;
@@ -63,6 +64,7 @@ pub struct LoadedCode {
     base: u64,
     registered: Vec<u64>,
     program: OnceLock<Program>,
+    kernels: Kernels,
     /// The file, kept only if it has debug information for source lines.
     debug: Option<Box<[u8]>>,
 }
@@ -97,6 +99,7 @@ impl LoadedCode {
             base: 0,
             registered: Vec::new(),
             program: OnceLock::new(),
+            kernels: Kernels::default(),
             debug,
         };
         if size == 0 {
@@ -283,6 +286,11 @@ impl LoadedCode {
             let symbol = symbols.iter().find(|symbol| symbol.value == offset && !symbol.undefined);
             symbol.map(|symbol| symbol.name.trim_end_matches(".kd"))
         })
+    }
+
+    /// The kernel with this descriptor.
+    pub(super) fn kernel(&self, kernel_object: u64) -> Option<Arc<Kernel>> {
+        self.kernels.find(self, kernel_object)
     }
 
     /// The address of a variable or function that the code object defines.

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use code_object::KernelDescriptor;
 use code_object::occupancy::Occupancy;
 
 use super::count::Executed;
 use super::launch::Launch;
 use super::pool::Job;
-use super::{Device, Generation, LoadedCode, UnitMask};
+use super::{Device, Generation, UnitMask};
 use gpu_report::Checks;
 use gpu_report::Counters;
 use gpu_report::Fault;
@@ -173,92 +172,65 @@ pub fn now_ns() -> u64 {
 
 /// Checks a dispatch and computes everything that its workgroups share.
 fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError> {
-    let missing = || DispatchError::NoKernel(dispatch.kernel_object);
-    let code: Arc<LoadedCode> = device.machine.codes.find(dispatch.kernel_object).ok_or_else(missing)?;
-    let offset = dispatch.kernel_object - code.base();
-    let inside = code
-        .object()
-        .segments()
-        .iter()
-        .any(|segment| segment.contains(offset, KernelDescriptor::SIZE as u64));
-    if !inside || !dispatch.kernel_object.is_multiple_of(64) {
-        return Err(missing());
-    }
-    let metadata = code.object().kernels().iter().find(|kernel| kernel.descriptor_vaddr == offset);
-    // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an
-    // array of bytes.
-    let bytes =
-        unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
-    let descriptor = KernelDescriptor::from_bytes(&bytes);
-    let kernel = code.kernel_name(dispatch.kernel_object).ok_or_else(missing)?.to_owned();
+    let code = device.machine.codes.find(dispatch.kernel_object);
+    let found = code.and_then(|code| code.kernel(dispatch.kernel_object).map(|kernel| (code, kernel)));
+    let (code, kernel) = found.ok_or(DispatchError::NoKernel(dispatch.kernel_object))?;
+    let name = || String::from(&*kernel.name);
     let target = device.target;
-    if code.target() != target {
-        return Err(DispatchError::WrongDevice { kernel, code: code.target().name, device: target.name });
+    if !std::ptr::eq(code.target(), target) {
+        let code = code.target().name;
+        return Err(DispatchError::WrongDevice { kernel: name(), code, device: target.name });
     }
     for (what, sizes) in [("grid", dispatch.grid), ("workgroup", dispatch.workgroup)] {
         if sizes.contains(&0) {
-            return Err(DispatchError::ZeroSize { kernel, what, sizes });
+            return Err(DispatchError::ZeroSize { kernel: name(), what, sizes });
         }
     }
     let sizes = dispatch.workgroup;
     let items = sizes.iter().try_fold(1u32, |product, &size| product.checked_mul(size)).unwrap_or(u32::MAX);
+    let too_large = |limit, of| DispatchError::WorkgroupTooLarge { kernel: name(), sizes, limit, of };
     if items > target.limits.max_workgroup_size {
-        let limit = target.limits.max_workgroup_size;
-        return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the device" });
+        return Err(too_large(target.limits.max_workgroup_size, "the device"));
     }
+    let descriptor = &kernel.descriptor;
     let groups: [u32; 3] = std::array::from_fn(|i| dispatch.grid[i].div_ceil(sizes[i]));
     let packed = target.generation() == Generation::Gfx12 && descriptor.enable_sgpr_workgroup_id_z();
     if packed && groups[1..].iter().any(|&count| count > 1 << 16) {
-        return Err(DispatchError::TooManyWorkgroups { kernel, groups });
+        return Err(DispatchError::TooManyWorkgroups { kernel: name(), groups });
     }
-    if let Some(metadata) = metadata {
-        // Runtimes enforce the workgroup size that a kernel was compiled for, and AMD's does not do so for
-        // the kernels that it starts itself. The device only needs enough registers for all waves.
-        if metadata.max_flat_workgroup_size != 0 && items > metadata.max_flat_workgroup_size {
-            let occupancy = Occupancy::new(&target.limits.unit, target.resources(&descriptor, items, 0));
-            let simds = target.limits.unit.simds * occupancy.compute_units_per_unit();
-            let waves = occupancy.by_vgprs.min(occupancy.by_sgprs) * simds;
-            let limit = waves * descriptor.wavefront_size();
-            if items > limit {
-                let of = "the number of the kernel's registers";
-                return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of });
-            }
+    // Runtimes enforce the workgroup size that a kernel was compiled for, and AMD's does not do so for the
+    // kernels that it starts itself. The device only needs enough registers for all waves.
+    if kernel.max_flat_workgroup_size != 0 && items > kernel.max_flat_workgroup_size {
+        let occupancy = Occupancy::new(&target.limits.unit, target.resources(descriptor, items, 0));
+        let simds = target.limits.unit.simds * occupancy.compute_units_per_unit();
+        let waves = occupancy.by_vgprs.min(occupancy.by_sgprs) * simds;
+        let limit = waves * descriptor.wavefront_size();
+        if items > limit {
+            return Err(too_large(limit, "the number of the kernel's registers"));
         }
-        if let Some(required) = metadata.required_workgroup_size
-            && required != sizes
-        {
-            return Err(DispatchError::WorkgroupMismatch { kernel, sizes, required });
-        }
+    }
+    if let Some(required) = kernel.required_workgroup_size.filter(|required| *required != sizes) {
+        return Err(DispatchError::WorkgroupMismatch { kernel: name(), sizes, required });
     }
     let lds = dispatch.group_segment_size.max(descriptor.group_segment_fixed_size);
     if lds > target.limits.unit.lds {
-        return Err(DispatchError::LdsTooLarge { kernel, size: lds, limit: target.limits.unit.lds });
+        return Err(DispatchError::LdsTooLarge { kernel: name(), size: lds, limit: target.limits.unit.lds });
     }
     let scratch = dispatch.private_segment_size.max(descriptor.private_segment_fixed_size);
     if scratch > MAX_SCRATCH {
-        return Err(DispatchError::ScratchTooLarge { kernel, size: scratch, limit: MAX_SCRATCH });
+        return Err(DispatchError::ScratchTooLarge { kernel: name(), size: scratch, limit: MAX_SCRATCH });
     }
-    let bad = |kernel: String, what: String| Err(DispatchError::BadDescriptor { kernel, what });
-    if target.generation().is_cdna() && descriptor.enable_wavefront_size32() {
-        return bad(kernel, format!("{} does not support waves of 32 lanes", target.name));
+    match kernel.start.clone() {
+        Err(what) => Err(DispatchError::BadDescriptor { kernel: name(), what }),
+        Ok(start) => Ok(Launch::new(device, code, kernel, dispatch, start, lds, scratch)),
     }
-    let mut entry = dispatch.kernel_object.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
-    if code.text_at(entry).is_none() || !entry.is_multiple_of(4) {
-        return bad(kernel, format!("bad entry point at offset {:#x}", entry.wrapping_sub(code.base())));
-    }
-    let preload = target.generation().is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
-    if preload {
-        // For hardware without argument preloading, the code starts with 256 bytes that load the arguments.
-        // This hardware preloads them and skips these bytes.
-        entry += 256;
-    }
-    Launch::new(device, code, kernel, descriptor, *dispatch, entry, lds, scratch)
 }
 
 pub(super) fn run(
     device: &Device,
     dispatch: &Dispatch,
     stop: Option<&Arc<AtomicBool>>,
+    meanwhile: &dyn Fn(),
 ) -> Result<DispatchStats, DispatchError> {
     let mut launch = prepare(device, dispatch)?;
     launch.watch();
@@ -267,8 +239,8 @@ pub(super) fn run(
     // A deadline that overflows the clock is no limit.
     let deadline = timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
     let start_ns = now_ns();
-    let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline, stop.cloned()));
-    let outcome = device.machine.pool.run(&device.machine.memory, &job);
+    let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline, stop.cloned(), start_ns));
+    let outcome = device.machine.pool.run(&device.machine.memory, &job, meanwhile);
     let mut stats = DispatchStats { start_ns, end_ns: now_ns(), workgroups, executed: None, counters: None };
     let stopped = stop.is_some_and(|stop| stop.load(Ordering::Acquire));
     let ended_well = matches!(outcome, Ok(None)) && !stopped;

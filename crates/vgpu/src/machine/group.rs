@@ -274,7 +274,7 @@ impl Group {
         });
         Box::new(Fault {
             kind,
-            kernel: launch.kernel.clone(),
+            kernel: String::from(&*launch.kernel.name),
             target: launch.code.target().name.to_owned(),
             at: self.site(launch, index, lane),
             other: other.map(|other| {

@@ -19,13 +19,25 @@ const WAVE_IN_GROUP: usize = scalar::TTMP0 as usize + 8;
 /// The number of vector registers in the file before the first ACC register.
 pub(super) const ACC_BASE: usize = 256;
 
-/// The initial values that all waves of a dispatch share, and the positions of the others.
+/// The number of user registers that instructions of any target can set up: those whose values are the same
+/// for all waves of a dispatch.
+const USER_SGPRS: usize = 32;
+
+/// The values of the user registers for a dispatch.
+pub(super) type User = [u32; USER_SGPRS];
+
+/// What the waves of a kernel find in their registers: the positions, and the values that are always the same.
 #[derive(Debug)]
 pub(super) struct Initial {
     generation: Generation,
     lanes: usize,
-    /// The scalar registers whose values are the same for all waves.
-    sgpr: [u32; scalar::COUNT],
+    /// The first of the two registers of an address or number.
+    packet: Option<usize>,
+    queue: Option<usize>,
+    kernarg: Option<usize>,
+    id: Option<usize>,
+    private_size: Option<usize>,
+    preload: Preload,
     /// The register of the workgroup's id, per dimension.
     group_id: [Option<usize>; 3],
     /// gfx12: whether the kernel wants z of the workgroup's id.
@@ -44,27 +56,38 @@ pub(super) struct Initial {
     vgprs: [usize; 2],
 }
 
+/// Arguments that are in registers when a wave starts.
+#[derive(Default, Debug)]
+struct Preload {
+    /// The first register, and how many there are.
+    first: usize,
+    length: usize,
+    /// Where the arguments begin, in bytes.
+    offset: u64,
+}
+
 /// Allocates consecutive SGPRs.
-struct Sgprs<'a> {
-    values: &'a mut [u32; scalar::COUNT],
+#[derive(Default)]
+struct Sgprs {
     next: usize,
 }
 
-impl Sgprs<'_> {
+impl Sgprs {
     fn reserve(&mut self, wanted: bool, count: usize) -> Option<usize> {
+        self.reserve_below(GENERAL_SGPRS, wanted, count)
+    }
+
+    fn reserve_user(&mut self, wanted: bool, count: usize) -> Option<usize> {
+        self.reserve_below(USER_SGPRS, wanted, count)
+    }
+
+    fn reserve_below(&mut self, end: usize, wanted: bool, count: usize) -> Option<usize> {
         let first = self.next;
-        let fits = wanted && first + count <= GENERAL_SGPRS;
+        let fits = wanted && first + count <= end;
         if fits {
             self.next += count;
         }
         fits.then_some(first)
-    }
-
-    fn put(&mut self, wanted: bool, value: u64) {
-        if let Some(first) = self.reserve(wanted, 2) {
-            self.values[first] = value as u32;
-            self.values[first + 1] = (value >> 32) as u32;
-        }
     }
 }
 
@@ -83,30 +106,23 @@ pub(super) struct Position {
 }
 
 impl Initial {
-    /// The initial values for a kernel whose work-items have `scratch` bytes of scratch memory.
-    pub(super) fn new(
-        target: &Target,
-        d: &KernelDescriptor,
-        dispatch: &Dispatch,
-        scratch: u32,
-        memory: &Memory,
-    ) -> Self {
+    /// The registers of a kernel's waves.
+    pub(super) fn new(target: &Target, d: &KernelDescriptor) -> Self {
         let generation = target.generation();
         let lanes = d.wavefront_size() as usize;
-        let mut sgpr = [0u32; scalar::COUNT];
-        let mut next = Sgprs { values: &mut sgpr, next: 0 };
-        let scratch_buffer = next.reserve(d.enable_sgpr_private_segment_buffer(), 4);
-        next.put(d.enable_sgpr_dispatch_ptr(), dispatch.packet);
-        next.put(d.enable_sgpr_queue_ptr(), dispatch.queue);
-        next.put(d.enable_sgpr_kernarg_segment_ptr(), dispatch.kernarg);
-        next.put(d.enable_sgpr_dispatch_id(), dispatch.id);
-        let scratch_init = next.reserve(d.enable_sgpr_flat_scratch_init(), 2);
-        if let Some(slot) = next.reserve(d.enable_sgpr_private_segment_size(), 1) {
-            next.values[slot] = scratch;
-        }
-        if generation.is_cdna() {
-            preload(memory, d, dispatch, &mut next);
-        }
+        let mut next = Sgprs::default();
+        let scratch_buffer = next.reserve_user(d.enable_sgpr_private_segment_buffer(), 4);
+        let packet = next.reserve_user(d.enable_sgpr_dispatch_ptr(), 2);
+        let queue = next.reserve_user(d.enable_sgpr_queue_ptr(), 2);
+        let kernarg = next.reserve_user(d.enable_sgpr_kernarg_segment_ptr(), 2);
+        let id = next.reserve_user(d.enable_sgpr_dispatch_id(), 2);
+        let scratch_init = next.reserve_user(d.enable_sgpr_flat_scratch_init(), 2);
+        let private_size = next.reserve_user(d.enable_sgpr_private_segment_size(), 1);
+        let length = if generation.is_cdna() { d.kernarg_preload_spec_length() as usize } else { 0 };
+        let preload = next.reserve_user(length != 0, length).map_or_else(Preload::default, |first| {
+            let offset = 4 * u64::from(d.kernarg_preload_spec_offset());
+            Preload { first, length, offset }
+        });
         // Compilers pad the user registers. The padding is undefined, and the workgroup's registers follow
         // it.
         next.next = (d.user_sgpr_count() as usize).max(next.next);
@@ -124,14 +140,6 @@ impl Initial {
             Generation::Gfx940 | Generation::Gfx11 | Generation::Gfx12 => None,
         };
         let sgprs = next.next;
-        if let Some(slot) = scratch_buffer {
-            // The bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32,
-            // swizzled by lane.
-            let stride = if lanes == 64 { 3 } else { 2 };
-            next.values[slot + 1] = 1 << 31;
-            next.values[slot + 2] = u32::MAX;
-            next.values[slot + 3] = 1 << 23 | stride << 21 | 1 << 19 | 0xfac;
-        }
         let granule = target.limits.vgpr_granule[usize::from(lanes == 32)];
         let total =
             ((d.granulated_workitem_vgpr_count() + 1) * granule).min(target.limits.max_vgprs) as usize;
@@ -151,7 +159,12 @@ impl Initial {
         Initial {
             generation,
             lanes,
-            sgpr,
+            packet,
+            queue,
+            kernarg,
+            id,
+            private_size,
+            preload,
             group_id,
             wants_group_z: d.enable_sgpr_workgroup_id_z(),
             group_info,
@@ -163,6 +176,41 @@ impl Initial {
             mode,
             vgprs: [arch, total - arch],
         }
+    }
+
+    /// The user registers of a dispatch whose work-items have `scratch` bytes of scratch memory.
+    pub(super) fn user(&self, dispatch: &Dispatch, scratch: u32, memory: &Memory) -> User {
+        let mut user = [0; USER_SGPRS];
+        let &Dispatch { packet, queue, kernarg, id, .. } = dispatch;
+        let pairs = [(self.packet, packet), (self.queue, queue), (self.kernarg, kernarg), (self.id, id)];
+        for (slot, value) in pairs {
+            if let Some(slot) = slot {
+                (user[slot], user[slot + 1]) = (value as u32, (value >> 32) as u32);
+            }
+        }
+        if let Some(slot) = self.private_size {
+            user[slot] = scratch;
+        }
+        if let Some(slot) = self.scratch_buffer {
+            // The bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32,
+            // swizzled by lane.
+            let stride = if self.lanes == 64 { 3 } else { 2 };
+            user[slot + 1] = 1 << 31;
+            user[slot + 2] = u32::MAX;
+            user[slot + 3] = 1 << 23 | stride << 21 | 1 << 19 | 0xfac;
+        }
+        // As newer firmware does.
+        let Preload { first, length, offset } = self.preload;
+        for (i, register) in user[first..first + length].iter_mut().enumerate() {
+            let address = kernarg.wrapping_add(offset + 4 * i as u64);
+            if !memory.contains(address, 4) {
+                break;
+            }
+            // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is
+            // done.
+            *register = unsafe { std::ptr::read_unaligned(address as *const u32) };
+        }
+        user
     }
 
     /// The number of leading scalar registers that are set when a wave starts.
@@ -181,13 +229,15 @@ impl Initial {
         self.vgprs
     }
 
-    /// Sets the initial registers of a wave. Returns the id of the work-item after its last one.
+    /// Sets the initial registers of a wave; `user` are those of its dispatch. Returns the id of the work-item
+    /// after its last one.
     ///
     /// # Safety
     /// The wave's register file must hold all vector registers of the generation.
-    pub(super) unsafe fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
+    pub(super) unsafe fn start(&self, user: &User, wave: &mut Wave, position: &Position) -> [u32; 3] {
         let &Position { group: id, size, waves, index, mut item, scratch, wave_scratch } = position;
-        wave.sgpr = self.sgpr;
+        wave.sgpr[..USER_SGPRS].copy_from_slice(user);
+        wave.sgpr[USER_SGPRS..].fill(0);
         for (slot, id) in self.group_id.iter().zip(id) {
             if let Some(slot) = *slot {
                 wave.sgpr[slot] = id;
@@ -273,22 +323,6 @@ pub(super) fn work_item(size: [u32; 3], number: u32) -> [u32; 3] {
     [number % size[0], number / size[0] % size[1], number / size[0] / size[1]]
 }
 
-/// Copies the kernel's first arguments to SGPRs, as newer firmware does.
-fn preload(memory: &Memory, descriptor: &KernelDescriptor, dispatch: &Dispatch, next: &mut Sgprs<'_>) {
-    let length = descriptor.kernarg_preload_spec_length() as usize;
-    let offset = 4 * u64::from(descriptor.kernarg_preload_spec_offset());
-    let Some(first) = next.reserve(length != 0, length) else { return };
-    for i in 0..length {
-        let address = dispatch.kernarg.wrapping_add(offset + 4 * i as u64);
-        if !memory.contains(address, 4) {
-            return;
-        }
-        // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is
-        // done.
-        next.values[first + i] = unsafe { std::ptr::read_unaligned(address as *const u32) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -324,7 +358,8 @@ mod tests {
             index: usize,
         ) -> [u32; scalar::COUNT] {
             let target = Target::by_name(target).unwrap();
-            let initial = Initial::new(target, d, dispatch, 256, &self.memory);
+            let initial = Initial::new(target, d);
+            let user = initial.user(dispatch, 256, &self.memory);
             let (size, lanes) = ([40, 3, 1], d.wavefront_size());
             let position = Position {
                 group: [5, 6, 7],
@@ -336,7 +371,7 @@ mod tests {
                 wave_scratch: 0x4000,
             };
             // SAFETY: the file has all registers.
-            let next = unsafe { initial.start(&mut self.wave, &position) };
+            let next = unsafe { initial.start(&user, &mut self.wave, &position) };
             assert_eq!(next, work_item(size, ((index as u32 + 1) * lanes).min(120)));
             self.wave.sgpr
         }
@@ -399,13 +434,8 @@ mod tests {
         // The only system register is the workgroup's info.
         assert_eq!(s[..4], [0x66, 0x55, 3 << 20 | 3 << 6 | 4, 0]);
         // A kernel that does not want z has all bits of y.
-        let initial = Initial::new(
-            Target::by_name("gfx1201").unwrap(),
-            &descriptor(0b011 << 7, WAVE32),
-            &dispatch(),
-            0,
-            &bench.memory,
-        );
+        let initial = Initial::new(Target::by_name("gfx1201").unwrap(), &descriptor(0b011 << 7, WAVE32));
+        let user = initial.user(&dispatch(), 0, &bench.memory);
         let position = Position {
             group: [1, 0x12345, 9],
             size: [32, 1, 1],
@@ -416,7 +446,7 @@ mod tests {
             wave_scratch: 0,
         };
         // SAFETY: the file has all registers.
-        unsafe { initial.start(&mut bench.wave, &position) };
+        unsafe { initial.start(&user, &mut bench.wave, &position) };
         assert_eq!(ttmp(&bench.wave.sgpr), [0x12345, 0, 1]);
     }
 

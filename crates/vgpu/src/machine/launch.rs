@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use code_object::KernelDescriptor;
-use code_object::occupancy::{Occupancy, Resources};
+use code_object::occupancy::Resources;
 
-use super::dispatch::{Dispatch, DispatchError};
-use super::initial::{ACC_BASE, Initial, Position, work_item};
+use super::dispatch::Dispatch;
+use super::initial::{ACC_BASE, Position, User, work_item};
+use super::kernel::Kernel;
 use super::observe::DispatchObserver;
 use super::{Device, Generation, LoadedCode, Shared, UnitMask};
 use crate::exec::{Arguments, Form, Hardware, Place, Program, Wave, WaveSync};
@@ -26,14 +26,16 @@ const PADDING: usize = 16 * 5;
 pub(crate) struct Launch {
     machine: Arc<Shared>,
     pub(super) code: Arc<LoadedCode>,
-    pub(super) kernel: String,
-    pub(super) dispatch: Dispatch,
+    pub(super) kernel: Arc<Kernel>,
+    /// Work-items per dimension, of the grid and of a whole workgroup.
+    pub(super) grid: [u32; 3],
+    pub(super) workgroup: [u32; 3],
+    /// Whether the dispatch asks for counters.
+    pub(super) counts: bool,
     /// The observers.
     pub(super) observers: Vec<Box<dyn DispatchObserver>>,
     /// Address of the first instruction.
     start: u64,
-    /// The first instruction in plain code.
-    entry: Place,
     /// The first instruction in code for observers.
     watched_entry: Option<Place>,
     /// 32 or 64.
@@ -49,12 +51,13 @@ pub(crate) struct Launch {
     /// Workgroups per dimension.
     groups: [u32; 3],
     pub(super) sync: WaveSync,
-    /// The compute units that it runs on.
-    units: Box<[u32]>,
+    /// The compute units that it runs on, and their number; none if it runs on the first ones.
+    units: Option<Box<UnitMask>>,
+    unit_count: u32,
     /// The number of workgroups that may run at the same time.
     pub(super) resident: u32,
-    /// The initial registers of waves.
-    initial: Initial,
+    /// The user registers of waves.
+    user: User,
     pub(super) isa: Isa,
     /// What limits the number of waves in flight.
     pub(super) resources: Resources,
@@ -65,46 +68,43 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    #[allow(clippy::too_many_arguments, reason = "each is a result of the checks of one dispatch")]
     pub(super) fn new(
         device: &Device,
         code: Arc<LoadedCode>,
-        kernel: String,
-        descriptor: KernelDescriptor,
-        dispatch: Dispatch,
-        entry: u64,
+        kernel: Arc<Kernel>,
+        dispatch: &Dispatch,
+        start: u64,
         lds: u32,
         scratch: u32,
-    ) -> Result<Launch, DispatchError> {
+    ) -> Launch {
+        let descriptor = &kernel.descriptor;
         let target = device.target();
         let lanes = descriptor.wavefront_size() as usize;
         let scratch = scratch.next_multiple_of(4);
-        let initial = Initial::new(target, &descriptor, &dispatch, scratch, device.memory());
+        let user = kernel.initial.user(dispatch, scratch, device.memory());
         let groups = std::array::from_fn(|i| dispatch.grid[i].div_ceil(dispatch.workgroup[i]));
         let items: u32 = dispatch.workgroup.iter().product();
-        let resources = target.resources(&descriptor, items, lds);
-        let occupancy = Occupancy::new(&target.limits.unit, resources);
+        let occupancy = kernel.occupancy(target, items, lds);
         // A compute unit without another to make a pair with holds half of what a pair does.
-        let present = UnitMask::first(device.compute_units());
-        let chosen = dispatch.units.map(|units| present.and(units.words()));
-        let units: Box<[u32]> =
-            chosen.filter(|units| !units.is_empty()).unwrap_or(present).numbers().collect();
-        let resident = units.len() as u64 * u64::from(occupancy.workgroups_per_unit)
+        let present = device.compute_units();
+        let chosen = dispatch.units.map(|units| Box::new(UnitMask::first(present).and(units.words())));
+        let units = chosen.filter(|units| !units.is_empty());
+        let unit_count = units.as_ref().map_or(present, |units| units.count());
+        let resident = u64::from(unit_count) * u64::from(occupancy.workgroups_per_unit)
             / u64::from(occupancy.compute_units_per_unit());
         let checks = dispatch.checks.or(device.checks).unwrap_or_else(|| device.machine.checker.checks());
         let limited = checks.bounds && descriptor.kernarg_size != 0;
         let arguments =
             limited.then_some(Arguments { start: dispatch.kernarg, size: descriptor.kernarg_size });
-        let start = entry;
-        let entry = code.program().place(start, Form::new(lanes as u8, false));
-        Ok(Launch {
+        Launch {
             machine: Arc::clone(&device.machine),
             code,
             kernel,
-            dispatch,
+            grid: dispatch.grid,
+            workgroup: dispatch.workgroup,
+            counts: dispatch.counters,
             observers: Vec::new(),
             start,
-            entry,
             watched_entry: None,
             lanes,
             lds,
@@ -114,13 +114,14 @@ impl Launch {
             groups,
             sync: WaveSync::default(),
             units,
+            unit_count,
             resident: u32::try_from(resident).unwrap_or(u32::MAX).max(1),
-            initial,
+            user,
             isa: target.isa,
-            resources,
+            resources: occupancy.resources,
             counters: device.counters,
             checks,
-        })
+        }
     }
 
     /// Lets the machine's instruments watch the dispatch.
@@ -134,7 +135,8 @@ impl Launch {
 
     /// The first instruction of waves, in code for observers or in plain code.
     pub(super) fn entry(&self, watched: bool) -> &Place {
-        self.watched_entry.as_ref().filter(|_| watched).unwrap_or(&self.entry)
+        let watched = self.watched_entry.as_ref().filter(|_| watched);
+        watched.unwrap_or_else(|| self.kernel.entry(&self.code, self.start))
     }
 
     /// The number of workgroups.
@@ -152,8 +154,8 @@ impl Launch {
     /// Work-items per dimension of a workgroup: the last one of a dimension may have fewer.
     pub(super) fn group_size(&self, id: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|i| {
-            let before = u64::from(id[i]) * u64::from(self.dispatch.workgroup[i]);
-            u64::from(self.dispatch.workgroup[i]).min(u64::from(self.dispatch.grid[i]) - before) as u32
+            let before = u64::from(id[i]) * u64::from(self.workgroup[i]);
+            u64::from(self.workgroup[i]).min(u64::from(self.grid[i]) - before) as u32
         })
     }
 
@@ -161,12 +163,13 @@ impl Launch {
     fn unit_of(&self, id: [u32; 3]) -> u32 {
         let [x, y, _] = self.groups.map(u64::from);
         let number = u64::from(id[0]) + x.wrapping_mul(u64::from(id[1]) + y * u64::from(id[2]));
-        self.units[(number % self.units.len() as u64) as usize]
+        let nth = (number % u64::from(self.unit_count)) as u32;
+        self.units.as_ref().and_then(|units| units.nth(nth)).unwrap_or(nth)
     }
 
     /// The number of waves in a full workgroup.
     pub(super) fn waves(&self) -> usize {
-        (self.dispatch.workgroup.iter().product::<u32>() as usize).div_ceil(self.lanes)
+        (self.workgroup.iter().product::<u32>() as usize).div_ceil(self.lanes)
     }
 
     /// Dwords of a wave's vector register file.
@@ -182,12 +185,12 @@ impl Launch {
 
     /// The number of leading scalar registers that are set when a wave starts.
     pub(super) fn initial_sgprs(&self) -> usize {
-        self.initial.sgprs()
+        self.kernel.initial.sgprs()
     }
 
     /// The number of leading vector registers that are set when a wave starts.
     pub(super) fn initial_vgprs(&self) -> usize {
-        self.initial.vgprs_set()
+        self.kernel.initial.vgprs_set()
     }
 
     /// The code object with code at an address, if it is loaded for devices of the same target: the kernel's
@@ -209,7 +212,7 @@ impl Launch {
     pub(super) fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
         let &Position { waves, index, scratch, wave_scratch, .. } = position;
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers.
-        let next = unsafe { self.initial.start(wave, position) };
+        let next = unsafe { self.kernel.initial.start(&self.user, wave, position) };
         wave.hardware = Hardware {
             vgprs: self.resources.vgprs,
             sgprs: self.resources.sgprs,
@@ -238,8 +241,8 @@ impl Launch {
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
         unsafe {
             [
-                std::slice::from_raw_parts(file, self.initial.vgprs()[0] * self.lanes),
-                match self.initial.vgprs()[1] {
+                std::slice::from_raw_parts(file, self.kernel.initial.vgprs()[0] * self.lanes),
+                match self.kernel.initial.vgprs()[1] {
                     0 => &[],
                     count => std::slice::from_raw_parts(file.add(ACC_BASE * self.lanes), count * self.lanes),
                 },

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::dispatch::now_ns;
 use super::group::{Group, Turn};
 use super::launch::Launch;
 use super::memory::{Memory, MemoryError, Reader};
@@ -22,6 +23,13 @@ const STUCK: Duration = Duration::from_micros(500);
 pub(super) const MAX_THREADS: usize = 1024;
 /// How many workgroups run between two looks at the clock while helpers sleep.
 const LOOK_EVERY: u64 = 4;
+/// How often the dispatching thread looks up while it waits for helpers.
+const LAST: Duration = Duration::from_millis(1);
+
+/// The time since then.
+fn since(then_ns: u64) -> Duration {
+    Duration::from_nanos(now_ns().saturating_sub(then_ns))
+}
 
 /// A dispatch in progress.
 pub(super) struct Job {
@@ -37,6 +45,8 @@ pub(super) struct Job {
     /// Set by the caller to end the dispatch early.
     abort: Option<Arc<AtomicBool>>,
     deadline: Option<(Instant, Duration)>,
+    /// When it began.
+    start_ns: u64,
     outcome: Mutex<Outcome>,
     left: Condvar,
 }
@@ -54,6 +64,7 @@ impl Job {
         threads: usize,
         deadline: Option<(Instant, Duration)>,
         abort: Option<Arc<AtomicBool>>,
+        start_ns: u64,
     ) -> Self {
         let total = launch.workgroups();
         // Each thread runs one workgroup at a time.
@@ -69,6 +80,7 @@ impl Job {
             stop: AtomicBool::new(false),
             abort,
             deadline,
+            start_ns,
             outcome: Mutex::default(),
             left: Condvar::new(),
             launch,
@@ -188,26 +200,36 @@ impl Pool {
         self.threads.store(count.clamp(1, MAX_THREADS), Ordering::Relaxed);
     }
 
-    /// Runs all workgroups of a job and returns its first fault.
-    pub(super) fn run(&self, memory: &Arc<Memory>, job: &Arc<Job>) -> Result<Option<Fault>, MemoryError> {
+    /// Runs all workgroups of a job and returns its first fault. Calls `meanwhile` again and again.
+    pub(super) fn run(
+        &self,
+        memory: &Arc<Memory>,
+        job: &Arc<Job>,
+        meanwhile: &dyn Fn(),
+    ) -> Result<Option<Fault>, MemoryError> {
         let mut worker = self.shared.lock().idle.pop().unwrap_or_else(|| Worker::new(memory));
         let shared = &self.shared;
         let mut called = false;
-        worker.work(job, &mut |spent, done| {
+        let progress = &mut |spent, done| {
             if !called && job.threads > 1 && worth_waking(spent, done, job.total) {
                 called = true;
                 shared.call_helpers(memory, job);
             }
-        });
+        };
+        worker.work(job, progress, meanwhile);
         let mut state = shared.lock();
         if called {
             state.jobs.retain(|other| !Arc::ptr_eq(other, job));
         }
         state.idle.push(worker);
         drop(state);
+        if !called && !job.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let mut outcome = job.outcome();
         while outcome.helpers != 0 {
-            outcome = job.left.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+            outcome = job.left.wait_timeout(outcome, LAST).unwrap_or_else(PoisonError::into_inner).0;
+            meanwhile();
         }
         match (outcome.fault.take(), outcome.error.take()) {
             (Some(fault), _) => Ok(Some(*fault)),
@@ -248,7 +270,7 @@ impl Shared {
         let mut worker = Worker::new(memory);
         loop {
             let helping = self.wait_for_job();
-            worker.work(&helping.0, &mut |_, _| {});
+            worker.work(&helping.0, &mut |_, _| {}, &|| ());
         }
     }
 
@@ -340,23 +362,22 @@ impl Worker {
     }
 
     /// Runs workgroups of the job until there are none left to start. `progress` receives numbers of
-    /// workgroups and the time that they took.
-    fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64)) {
-        let began = Instant::now();
+    /// workgroups and the time that they took; `meanwhile` is called before each time slice of a wave.
+    fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64), meanwhile: &dyn Fn()) {
         let mut done = 0u64;
         let mut chunk = 0..0;
         let mut parked = Parked::default();
         let mut claimed = job.claim((u64::from(job.launch.resident) / job.threads as u64).max(1));
         // When a workgroup last began or ended, and the number of useless turns since then.
-        let mut changed = began;
+        let mut changed = job.start_ns;
         let mut in_vain = 0;
         while claimed != 0 && !job.is_stopped() {
-            if in_vain > parked.len() && changed.elapsed() > STUCK {
+            if in_vain > parked.len() && since(changed) > STUCK {
                 // Its workgroups may wait for others that no other thread will start.
                 if !chunk.is_empty() || job.has_more() {
                     claimed += job.claim(1);
                 }
-                (changed, in_vain) = (Instant::now(), 0);
+                (changed, in_vain) = (now_ns(), 0);
             }
             let room = (parked.len() as u64) < claimed;
             if chunk.is_empty() && room {
@@ -380,7 +401,10 @@ impl Worker {
             } else {
                 break;
             };
-            let stop = || job.is_stopped() || job.overdue();
+            let stop = || {
+                meanwhile();
+                job.is_stopped() || job.overdue()
+            };
             let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
             match turn {
                 Ok(Turn::Done) => {
@@ -392,18 +416,18 @@ impl Worker {
                     self.spare.push(group);
                     done += 1;
                     in_vain = 0;
-                    if done == 1 || done.is_multiple_of(LOOK_EVERY) {
-                        progress(began.elapsed(), done);
+                    if (done == 1 || done.is_multiple_of(LOOK_EVERY)) && done < job.total {
+                        progress(since(job.start_ns), done);
                     }
                 }
                 Ok(Turn::Parked) => {
-                    progress(began.elapsed().max(WORTH_WAKING * 2), done.max(1));
+                    progress(since(job.start_ns).max(WORTH_WAKING * 2), done.max(1));
                     if job.overdue() {
                         job.time_out(&mut group);
                     }
                     parked.put(group);
                     if in_vain == 0 {
-                        changed = Instant::now();
+                        changed = now_ns();
                     }
                     in_vain += 1;
                     if in_vain % parked.len() == 0 {

@@ -37,12 +37,28 @@ impl UnitMask {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// The numbers of the units in ascending order.
-    pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        let words = (0..).zip(self.0).filter(|(_, bits)| *bits != 0);
-        words.flat_map(|(word, bits)| {
-            (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 32 * word + bit)
-        })
+    /// How many units there are.
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The number of the unit with `n` units before it, if there are as many.
+    pub(super) fn nth(&self, mut n: u32) -> Option<u32> {
+        for (word, mut bits) in (0..).zip(self.0) {
+            let count = bits.count_ones();
+            if n >= count {
+                n -= count;
+                continue;
+            }
+            if bits != u32::MAX {
+                for _ in 0..n {
+                    bits &= bits - 1;
+                }
+                n = bits.trailing_zeros();
+            }
+            return Some(32 * word + n);
+        }
+        None
     }
 }
 
@@ -54,10 +70,11 @@ mod tests {
     fn masks_have_the_units_of_their_bits() {
         let all = UnitMask::first(40);
         assert_eq!(all.words()[..3], [u32::MAX, 0xff, 0]);
-        assert!(all.numbers().eq(0..40));
+        assert_eq!(all.count(), 40);
+        assert!((0..40).all(|n| all.nth(n) == Some(n)) && all.nth(40).is_none());
         let some = all.and(&[0x8000_0001, 0x180]);
-        assert_eq!(some.numbers().collect::<Vec<_>>(), [0, 31, 39]);
+        assert_eq!([0, 1, 2, 3].map(|n| some.nth(n)), [Some(0), Some(31), Some(39), None]);
         assert!(!some.is_empty() && some.and(&[2]).is_empty() && some.and(&[]).is_empty());
-        assert_eq!(UnitMask::first(MAX_COMPUTE_UNITS).numbers().count(), MAX_COMPUTE_UNITS as usize);
+        assert_eq!(UnitMask::first(MAX_COMPUTE_UNITS).count(), MAX_COMPUTE_UNITS);
     }
 }

@@ -413,16 +413,89 @@ fn nothing_of_an_inactive_queue_runs() {
     }
 }
 
+/// The header of a kernel without the barrier bit: it may begin while earlier ones run.
+const BESIDE: u16 = DISPATCH & !(1 << 8);
+
+#[test]
+fn sixteen_kernels_of_a_queue_can_wait_for_each_other() {
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let begun = allocate(pool(agent, COARSE), 64);
+        let queue = Queue::new(agent, 64);
+        // Twice, so that threads of the first time are used again.
+        for round in 1..=2 {
+            let packets: Vec<_> =
+                (0..16).map(|_| program.packet("meet", 1, &[begun as u64, 16 * round])).collect();
+            for packet in &packets {
+                queue.submit(BESIDE, 1, *packet);
+            }
+            for packet in packets {
+                queue.finish(packet.completion_signal);
+            }
+        }
+        drop(queue);
+        free(begun);
+    }
+}
+
+#[test]
+fn kernels_begin_in_order_and_after_everything_before_a_barrier_bit() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    for target in TARGETS {
+        let agent = gpu(target);
+        let program = Program::load(agent, target);
+        let memory = allocate(pool(agent, COARSE), 4096);
+        let queue = Queue::new(agent, 64);
+        for _ in 0..40 {
+            let times = slice::<i64>(memory, 512);
+            times.fill(-1);
+            times[0] = 0;
+            let mut packets = Vec::new();
+            for index in 0..1 + random(24) {
+                // One slice, some, and more than it takes to start a thread.
+                let turns = [0, 3_000, 60_000][random(3) as usize];
+                let times = memory as u64 + 16 + 16 * index;
+                let packet = program.packet("stay", 1, &[memory as u64, times, turns]);
+                let header = if random(4) == 0 { DISPATCH } else { BESIDE };
+                packets.push((header, packet));
+            }
+            for (header, packet) in &packets {
+                queue.submit(*header, 1, *packet);
+            }
+            for (_, packet) in &packets {
+                queue.finish(packet.completion_signal);
+            }
+            let times: Vec<[i64; 2]> =
+                (0..packets.len()).map(|index| [times[2 + 2 * index], times[3 + 2 * index]]).collect();
+            for (index, (header, _)) in packets.iter().enumerate() {
+                let [begin, end] = times[index];
+                assert!(0 <= begin && begin < end, "{times:?}");
+                for earlier in &times[..index] {
+                    let after = if *header == DISPATCH { earlier[1] } else { earlier[0] };
+                    assert!(begin > after, "kernel {index} of {times:?}, header {header:#x}");
+                }
+            }
+        }
+        drop(queue);
+        free(memory);
+    }
+}
+
 #[test]
 fn whoever_is_told_of_a_fault_finds_nothing_of_the_queue_running() {
-    // Without the barrier bit.
-    const BESIDE: u16 = DISPATCH & !(1 << 8);
     for target in TARGETS {
         let agent = gpu(target);
         let program = Program::load(agent, target);
         let out = allocate(pool(agent, COARSE), 64);
         let gate = signal(1);
-        // The trapping kernel is the last one, which the packet processor runs itself, or another.
+        // The trapping kernel is the last one, which the packet processor runs, or another.
         for order in
             [["count_down", "give_up_after", "count_down"], ["count_down", "count_down", "give_up_after"]]
         {

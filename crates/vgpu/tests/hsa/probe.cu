@@ -27,6 +27,21 @@ extern "C" __global__ void give_up_after(long* value) {
     __builtin_trap();
 }
 
+// Takes a number of the clock, takes so many turns, and takes another one.
+extern "C" __global__ void stay(long* clock, long* times, long turns) {
+    if (index() != 0) return;
+    times[0] = __hip_atomic_fetch_add(clock, 1L, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_SYSTEM);
+    for (long turn = 0; turn < turns; ++turn) __hip_atomic_load(clock, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+    times[1] = __hip_atomic_fetch_add(clock, 1L, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+// Ends when so many have begun.
+extern "C" __global__ void meet(long* begun, long count) {
+    if (index() != 0) return;
+    __hip_atomic_fetch_add(begun, 1L, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_SYSTEM);
+    while (__hip_atomic_load(begun, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) < count) __builtin_amdgcn_s_sleep(1);
+}
+
 extern "C" __global__ void read_at(unsigned* out, const unsigned* in, unsigned long offset) {
     out[index()] = in[offset + index()];
 }

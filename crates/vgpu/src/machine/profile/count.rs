@@ -41,7 +41,7 @@ impl Instrument for Profiler {
         // The device's format applies once, in the instrument that has no format of its own.
         let format = launch.counters.filter(|_| self.output.is_none());
         let output = self.output.clone().or_else(|| Some(Arc::new((format?, Sink::default()))));
-        let wanted = self.on.load(Ordering::Relaxed) || launch.dispatch.counters || format.is_some();
+        let wanted = self.on.load(Ordering::Relaxed) || launch.counts || format.is_some();
         wanted.then(|| Box::new(Profiled { sum: Arc::default(), output }) as _)
     }
 }
@@ -109,11 +109,11 @@ impl DispatchObserver for Profiled {
         let sum = *self.sum.lock().unwrap_or_else(PoisonError::into_inner);
         let target = launch.code.target();
         let counters = Counters {
-            kernel: launch.kernel.clone(),
+            kernel: String::from(&*launch.kernel.name),
             target: target.name.to_owned(),
             complete: stats.is_some(),
-            grid: launch.dispatch.grid,
-            workgroup: launch.dispatch.workgroup,
+            grid: launch.grid,
+            workgroup: launch.workgroup,
             wave_size: launch.lanes as u32,
             workgroups: sum.workgroups,
             waves: sum.waves,

@@ -105,14 +105,14 @@ impl Tracer {
 
 impl Instrument for Tracer {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
-        if !self.selection.has_kernel(&launch.kernel) {
+        if !self.selection.has_kernel(&launch.kernel.name) {
             return None;
         }
         let number = self.dispatches.fetch_add(1, Ordering::Relaxed);
-        let ([gx, gy, gz], [wx, wy, wz]) = (launch.dispatch.grid, launch.dispatch.workgroup);
+        let ([gx, gy, gz], [wx, wy, wz]) = (launch.grid, launch.workgroup);
         self.sink.write(&format!(
             "dispatch {number}: {} ({}), grid {gx},{gy},{gz}, workgroups of {wx},{wy},{wz}, waves of {}\n",
-            demangle(&launch.kernel),
+            demangle(&launch.kernel.name),
             launch.code.target().name,
             launch.lanes
         ));
