@@ -29,7 +29,7 @@ mod tests;
 mod units;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
@@ -93,7 +93,8 @@ struct Shared {
     memory: Arc<Memory>,
     codes: Codes,
     pool: pool::Pool,
-    timeout: RwLock<Option<Duration>>,
+    /// In nanoseconds; [`u64::MAX`] is none.
+    timeout: AtomicU64,
     executed: Arc<count::Counter>,
     profiler: Arc<profile::Profiler>,
     /// The error in the environment, if any. Then no device starts.
@@ -103,8 +104,14 @@ struct Shared {
 
 impl Shared {
     fn timeout(&self) -> Option<Duration> {
-        *self.timeout.read().unwrap_or_else(PoisonError::into_inner)
+        let limit = self.timeout.load(Ordering::Relaxed);
+        (limit != u64::MAX).then(|| Duration::from_nanos(limit))
     }
+}
+
+/// A time limit in nanoseconds. One that takes centuries is none.
+fn timeout_ns(limit: Option<Duration>) -> u64 {
+    limit.and_then(|limit| u64::try_from(limit.as_nanos()).ok()).unwrap_or(u64::MAX)
 }
 
 /// Loaded code by address.
@@ -145,18 +152,20 @@ impl Machine {
             memory: Arc::new(Memory::new()),
             codes: Codes::default(),
             pool: pool::Pool::new(),
-            timeout: RwLock::new(timeout.clone().ok().flatten()),
+            timeout: AtomicU64::new(timeout_ns(timeout.clone().ok().flatten())),
             executed: Arc::default(),
             profiler: Arc::default(),
             checker: Arc::default(),
             environment: Ok(()),
         };
-        let instruments = shared.memory.instruments();
-        instruments.add(Arc::clone(&shared.executed) as _);
-        instruments.add(Arc::clone(&shared.profiler) as _);
-        instruments.add(Arc::clone(&shared.checker) as _);
+        let mut instruments: Vec<Arc<dyn observe::Instrument>> = vec![
+            Arc::clone(&shared.executed) as _,
+            Arc::clone(&shared.profiler) as _,
+            Arc::clone(&shared.checker) as _,
+        ];
         let settings = profile::Settings::from_environment();
-        let environment = settings.and_then(|settings| settings.apply(instruments));
+        let environment = settings.and_then(|settings| settings.apply(&mut instruments));
+        shared.memory.instruments().set(instruments);
         let environment = environment.and_then(|()| shared.checker.read_environment());
         let environment = environment.and_then(|()| Ok(timeline::start().map(drop)?));
         let environment = environment.and(timeout.map(|_| ())).and(vectors);
@@ -229,7 +238,7 @@ impl Machine {
     /// Sets the time limit of dispatches; none lets them run for ever. The environment variable
     /// `FERROCM_VGPU_TIMEOUT` (`30`, `1.5s`, `500ms`) sets the initial value of the process.
     pub fn set_timeout(&self, limit: Option<Duration>) {
-        *self.shared.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
+        self.shared.timeout.store(timeout_ns(limit), Ordering::Relaxed);
     }
 
     /// Sets how many threads run the workgroups of each dispatch that begins from now on: 1 to 1024,

@@ -137,24 +137,48 @@ fn serve(queue: &Arc<Queue>, first: u64) {
             queue.settle();
         }
         queue.release(id);
-        let (joined, replaced) = (Cell::new(None), Cell::new(false));
-        // Called again and again while a kernel runs.
-        let meanwhile = || {
-            if replaced.get()
-                || !queue.written(id + 1).is_some_and(|next| is_kernel(next) && !is_ordered(next))
-            {
-                return;
-            }
-            match joined.get() {
-                None => joined.set(Some(Instant::now())),
-                Some(since) if since.elapsed() < SHORT => {}
-                Some(_) => replaced.set(queue.processors.appoint(queue, id + 1)),
-            }
-        };
-        match complete(queue, id, header, &packet, &meanwhile) {
-            Ok(true) if !replaced.get() => id += 1,
+        let kernel = Running { queue, id, seen: Cell::default(), replaced: Cell::new(false) };
+        match complete(queue, id, header, &packet, &|| kernel.look()) {
+            Ok(true) if !kernel.replaced.get() => id += 1,
             Ok(_) => return,
             Err(failure) => return queue.fail(failure),
+        }
+    }
+}
+
+/// A kernel that the packet processor runs.
+struct Running<'a> {
+    queue: &'a Arc<Queue>,
+    id: u64,
+    /// Since when the kernel behind it could run, too.
+    seen: Cell<Seen>,
+    /// Another thread is the processor.
+    replaced: Cell<bool>,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Seen {
+    #[default]
+    Nothing,
+    /// At the last look. A look at the clock takes longer than many kernels go on.
+    Once,
+    Since(Instant),
+}
+
+impl Running<'_> {
+    /// Gives the packets behind the kernel to another thread, if the next one may run concurrently and this
+    /// one takes long. Called before each time slice of its waves.
+    fn look(&self) {
+        let (queue, next) = (self.queue, self.id + 1);
+        let is_joined = |header| is_kernel(header) && !is_ordered(header);
+        if self.replaced.get() || !queue.written(next).is_some_and(is_joined) {
+            return;
+        }
+        match self.seen.get() {
+            Seen::Nothing => self.seen.set(Seen::Once),
+            Seen::Once => self.seen.set(Seen::Since(Instant::now())),
+            Seen::Since(then) if then.elapsed() < SHORT => {}
+            Seen::Since(_) => self.replaced.set(queue.processors.appoint(queue, next)),
         }
     }
 }

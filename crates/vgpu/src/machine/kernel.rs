@@ -1,6 +1,6 @@
 //! What dispatches need to know of a kernel, found out once.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use code_object::KernelDescriptor;
@@ -92,7 +92,7 @@ fn start(code: &LoadedCode, kernel_object: u64, descriptor: &KernelDescriptor) -
 
 /// The kernels of a code object that have been dispatched, by the address of their descriptor.
 #[derive(Default, Debug)]
-pub(super) struct Kernels(RwLock<HashMap<u64, Arc<Kernel>>>);
+pub(super) struct Kernels(RwLock<BTreeMap<u64, Arc<Kernel>>>);
 
 impl Kernels {
     /// The kernel whose descriptor is at an address in `code`.

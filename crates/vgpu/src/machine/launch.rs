@@ -163,7 +163,9 @@ impl Launch {
     fn unit_of(&self, id: [u32; 3]) -> u32 {
         let [x, y, _] = self.groups.map(u64::from);
         let number = u64::from(id[0]) + x.wrapping_mul(u64::from(id[1]) + y * u64::from(id[2]));
-        let nth = (number % u64::from(self.unit_count)) as u32;
+        let count = u64::from(self.unit_count);
+        // Most grids are small, and a division takes long.
+        let nth = if number < count { number } else { number % count } as u32;
         self.units.as_ref().and_then(|units| units.nth(nth)).unwrap_or(nth)
     }
 

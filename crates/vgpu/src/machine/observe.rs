@@ -10,7 +10,7 @@
 //! instruction. All others run in the plain loop, which has no knowledge of observers. A workgroup stays on
 //! one thread, so its observer needs no locks; the observer of a dispatch does.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use super::WaveFault;
 use super::dispatch::DispatchStats;
@@ -85,19 +85,18 @@ pub(crate) struct Step<'a> {
     pub accesses: &'a Accesses,
 }
 
-/// All instruments of a machine.
+/// All instruments of a machine, which it has from its start.
 #[derive(Default, Debug)]
-pub(crate) struct Instruments(RwLock<Vec<Arc<dyn Instrument>>>);
+pub(crate) struct Instruments(OnceLock<Vec<Arc<dyn Instrument>>>);
 
 impl Instruments {
-    pub(super) fn add(&self, instrument: Arc<dyn Instrument>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(instrument);
+    /// The machine's instruments; further calls change nothing.
+    pub(super) fn set(&self, all: Vec<Arc<dyn Instrument>>) {
+        self.0.get_or_init(|| all);
     }
 
-    fn each(&self, mut tell: impl FnMut(&dyn Instrument)) {
-        for instrument in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            tell(&**instrument);
-        }
+    fn each(&self, tell: impl FnMut(&dyn Instrument)) {
+        self.0.get().into_iter().flatten().map(|instrument| &**instrument).for_each(tell);
     }
 
     pub(super) fn begin(&self, launch: &Launch) -> Vec<Box<dyn DispatchObserver>> {

@@ -68,6 +68,8 @@ impl Shadow {
 #[derive(Default, Debug)]
 pub(super) struct Shadows {
     on: AtomicBool,
+    /// Whether an allocation has ever been tracked.
+    tracked: AtomicBool,
     all: RwLock<BTreeMap<u64, Arc<Shadow>>>,
 }
 
@@ -82,7 +84,7 @@ impl Shadows {
 
     /// Treats all existing memory as written.
     pub(super) fn forget(&self) {
-        if !self.all.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        if self.tracked.load(Ordering::Acquire) && !self.all.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
             self.all.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
@@ -97,6 +99,7 @@ impl Shadows {
         if let Ok((mapping, known)) = Mapping::new(allocation.size, 1) {
             let shadow = Shadow { allocation: allocation.clone(), known, _mapping: mapping };
             let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+            self.tracked.store(true, Ordering::Release);
             all.insert(allocation.start, Arc::new(shadow));
         }
     }

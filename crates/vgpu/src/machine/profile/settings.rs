@@ -9,7 +9,7 @@ use gpu_report::CounterFormat;
 use variables::{VGPU_COUNTERS as COUNTERS, VGPU_TRACE as TRACE, Variable};
 
 use crate::config::ConfigError;
-use crate::machine::observe::Instruments;
+use crate::machine::observe::Instrument;
 
 /// What the environment requests.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ impl Settings {
     ///
     /// # Errors
     /// A file cannot be created.
-    pub(in crate::machine) fn apply(self, instruments: &Instruments) -> Result<(), ConfigError> {
+    pub(in crate::machine) fn apply(self, instruments: &mut Vec<Arc<dyn Instrument>>) -> Result<(), ConfigError> {
         let sink = |variable: Variable, path: Option<PathBuf>| match path {
             None => Ok(Sink::default()),
             Some(path) => Sink::create(&path).map_err(|error| {
@@ -45,10 +45,10 @@ impl Settings {
             }),
         };
         if let Some((selection, path)) = self.trace {
-            instruments.add(Arc::new(Tracer::new(selection, sink(TRACE, path)?)));
+            instruments.push(Arc::new(Tracer::new(selection, sink(TRACE, path)?)));
         }
         if let Some((format, path)) = self.counters {
-            instruments.add(Arc::new(Profiler::writing(format, sink(COUNTERS, path)?)));
+            instruments.push(Arc::new(Profiler::writing(format, sink(COUNTERS, path)?)));
         }
         Ok(())
     }
