@@ -19,7 +19,7 @@ use crate::chat::ChatTemplate;
 use crate::config::{Config, Delta, Family};
 use crate::engine::{Engine, ModelDescription};
 use crate::error::{Error, Result};
-use crate::gguf::GgufFile;
+use crate::gguf::{GgufFile, TensorInfo};
 use crate::model::{self, Bert, Cache};
 use crate::random::{self, RandomModel};
 use crate::safetensors::SafetensorsFiles;
@@ -427,11 +427,12 @@ fn open_generator(
         Ok(device.lead(followers, &health))
     };
     let device = load(&*files, &config, &adapters)?;
+    let of_drafter = drafter.as_ref().map_or(0, |(files, _)| numbers_of(&**files, activations));
     let drafter = match &drafter {
         None => None,
         Some((files, config)) => Some(Drafter { device: load(&**files, config, &[])? }),
     };
-    let of_numbers = numbers_of(&*files, activations);
+    let of_numbers = numbers_of(&*files, activations) + of_drafter;
     for backend in backends {
         let most = match options.keep_numbers {
             Some(bytes) => bytes,
@@ -453,10 +454,12 @@ fn unable(config: &Config, problem: String) -> Error {
     Error::Unable { model: config.known_as(), problem }
 }
 
-/// The bytes of the numbers of all quantised matrices.
+/// The bytes of the numbers of all quantised matrices. Those of experts, which lie in one tensor, are
+/// multiplied as they are.
 fn numbers_of(files: &dyn weights::Source, activations: DType) -> u64 {
     let is_quantised = |kind| DType::from_gguf(kind).is_some_and(|dtype| dtype.is_quantised());
-    let quantised = files.tensors().into_iter().filter(|tensor| is_quantised(tensor.kind.number()));
+    let is_matrix = |tensor: &&TensorInfo| tensor.shape.len() == 2 && is_quantised(tensor.kind.number());
+    let quantised = files.tensors().into_iter().filter(is_matrix);
     quantised.map(|tensor| tensor.elements() as u64 * activations.block_bytes() as u64).sum()
 }
 

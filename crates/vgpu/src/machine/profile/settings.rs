@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_created_is_named() {
         let settings = read(COUNTERS, "json:/nowhere/at/all").unwrap();
-        let error = settings.apply(&Instruments::default()).unwrap_err().to_string();
+        let error = settings.apply(&mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains(COUNTERS.name) && error.contains("/nowhere/at/all"), "{error}");
     }
 }
