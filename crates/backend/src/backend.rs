@@ -290,6 +290,13 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Runs work that calls many operations, where these are cheapest: on one of the backend's own threads if
+    /// it has some, so that not each operation goes there and back. It has run when this returns, and a panic
+    /// in it goes on here.
+    fn within(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
+
     /// Copies elements. Both tensors have one type and shape, and any strides, but not of quantised blocks.
     ///
     /// # Errors

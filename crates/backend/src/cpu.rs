@@ -125,6 +125,13 @@ impl KernelBackend for CpuBackend {
         &self.info
     }
 
+    fn within(&self, work: &mut (dyn FnMut() + Send)) {
+        match self.info.compute_units {
+            1 => work(),
+            _ => self.pool.install(work),
+        }
+    }
+
     fn memory(&self) -> Result<Memory> {
         let (free, total) = crate::discover::host_memory();
         Ok(Memory { free, total, in_use: self.in_use.load(Ordering::Relaxed), numbers: 0, pool_hits: 0 })

@@ -200,6 +200,10 @@ impl Device {
     }
 
     fn own_step(&mut self, jobs: &[Job<'_>], draws: &[Draw]) -> Result<Option<Computed>> {
+        within(&*Arc::clone(&self.backend), || self.step_within(jobs, draws))
+    }
+
+    fn step_within(&mut self, jobs: &[Job<'_>], draws: &[Draw]) -> Result<Option<Computed>> {
         let logits = match jobs {
             [first, ..]
                 if jobs.iter().all(|job| job.joins(first) && job.wanted == Wanted::All)
@@ -320,9 +324,12 @@ impl Device {
         let mut inputs = Inputs::default();
         let most = part.position + part.tokens.len();
         inputs.add(layout, &[part], most.div_ceil(layout.page), most);
-        let step = Step::new(&*self.backend, &inputs)?;
-        let hidden = self.model.hidden(&*self.backend, &step, &self.cache)?;
-        Ok(self.backend.to_f32(&hidden)?)
+        let (backend, model, cache) = (&*self.backend, &*self.model, &self.cache);
+        within(backend, || {
+            let step = Step::new(backend, &inputs)?;
+            let hidden = model.hidden(backend, &step, cache)?;
+            Ok(backend.to_f32(&hidden)?)
+        })
     }
 
     /// The error of a row of logits, or of a vector, that is not finite.
@@ -342,6 +349,13 @@ impl Device {
         self.backend.sample(logits, &table, &numbers, &tokens)?;
         Ok(tokens)
     }
+}
+
+/// The result of work on a backend, [where it is cheapest](KernelBackend::within).
+fn within<T: Send>(backend: &dyn KernelBackend, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let (mut work, mut result) = (Some(work), None);
+    backend.within(&mut || result = work.take().map(|work| work()));
+    result.unwrap_or_else(|| Err(Error::Device { reason: "the backend did not run the step".into() }))
 }
 
 /// The logits of a step, and the tokens that are drawn from them.
