@@ -352,7 +352,10 @@ impl Device {
 }
 
 /// The result of work on a backend, [where it is cheapest](KernelBackend::within).
-fn within<T: Send>(backend: &dyn KernelBackend, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+pub(super) fn within<T: Send>(
+    backend: &dyn KernelBackend,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
     let (mut work, mut result) = (Some(work), None);
     backend.within(&mut || result = work.take().map(|work| work()));
     result.unwrap_or_else(|| Err(Error::Device { reason: "the backend did not run the step".into() }))

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use backend::{DType, KernelBackend};
 
+use super::device::within;
 use super::pooling::{Pooled, normalised};
 use crate::chat::ChatTemplate;
 use crate::engine::{Engine, EngineLoad, Events, ModelDescription, Pooling, Request};
@@ -23,10 +24,13 @@ pub(super) struct Encoder {
 
 impl Encoder {
     fn embedding(&self, tokens: &[u32], pooling: Pooling) -> Result<Vec<f32>> {
-        let ids = self.backend.tensor_u32(&[tokens.len()], tokens)?;
-        let hidden = self.model.hidden(&*self.backend, &ids)?;
+        let backend = &*self.backend;
+        let hidden = within(backend, || {
+            let ids = backend.tensor_u32(&[tokens.len()], tokens)?;
+            Ok(backend.to_f32(&self.model.hidden(backend, &ids)?)?)
+        })?;
         let mut pooled = Pooled::new(pooling, self.description.width);
-        pooled.add(&self.backend.to_f32(&hidden)?);
+        pooled.add(&hidden);
         normalised(pooled.finish()).ok_or_else(|| Error::NotFinite {
             model: self.description.name.clone(),
             activations: self.activations,

@@ -84,7 +84,9 @@ impl Shadows {
 
     /// Treats all existing memory as written.
     pub(super) fn forget(&self) {
-        if self.tracked.load(Ordering::Acquire) && !self.all.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        if self.tracked.load(Ordering::Acquire)
+            && !self.all.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        {
             self.all.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }

@@ -37,7 +37,10 @@ impl Settings {
     ///
     /// # Errors
     /// A file cannot be created.
-    pub(in crate::machine) fn apply(self, instruments: &mut Vec<Arc<dyn Instrument>>) -> Result<(), ConfigError> {
+    pub(in crate::machine) fn apply(
+        self,
+        instruments: &mut Vec<Arc<dyn Instrument>>,
+    ) -> Result<(), ConfigError> {
         let sink = |variable: Variable, path: Option<PathBuf>| match path {
             None => Ok(Sink::default()),
             Some(path) => Sink::create(&path).map_err(|error| {
