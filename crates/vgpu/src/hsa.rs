@@ -9,7 +9,7 @@
 //! | `vmem`, `ipc`, `dmabuf`, `mesa` | virtual memory management; memory shared between processes and APIs |
 //! | `copy` | copies and fills |
 //! | `fatal` | faults that cannot be reported through a queue's callback |
-//! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
+//! | `signal`, `event`, `waiters`, `handler` | signals, waiting for them, callbacks |
 //! | `queue`, `mask`, `packet`, `processors` | AQL queues, their packet processors, kernels that run concurrently |
 //! | `image` | images backed by buffers |
 //! | `timeline` | timeline events of all of these |
@@ -40,6 +40,7 @@ mod signal;
 mod system;
 mod timeline;
 mod vmem;
+mod waiters;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;

@@ -2,16 +2,18 @@
 
 use std::cell::OnceCell;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once};
 
 use hsa_sys::*;
 use vgpu_exec::GlobalMemory as _;
 
 use super::agent::Agent;
-use super::event::{POLL, lock};
+use super::event::lock;
 use super::pool::PAGE;
-use super::signal::{Signal, notify_any, wait_any_slowly};
+use super::signal::{Signal, wait_as_service};
 use super::timeline::{self, Enqueued};
+use super::waiters::{self, Waits};
 use super::{S, call, call_always, machine, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader, now_ns};
 
@@ -250,6 +252,8 @@ impl Job {
 }
 
 static JOBS: Mutex<Vec<Job>> = Mutex::new(Vec::new());
+/// How many copies there have been.
+static SUBMITTED: AtomicU64 = AtomicU64::new(0);
 static THREAD: Once = Once::new();
 
 fn submit(job: Job) -> Result<(), S> {
@@ -261,7 +265,8 @@ fn submit(job: Job) -> Result<(), S> {
         return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     }
     lock(&JOBS).push(job);
-    notify_any();
+    SUBMITTED.fetch_add(1, Ordering::SeqCst);
+    waiters::notify();
     Ok(())
 }
 
@@ -283,14 +288,12 @@ fn take_ready() -> Option<Job> {
 fn serve() {
     loop {
         let mut ready = None;
-        let poll = if lock(&JOBS).is_empty() { POLL * 1000 } else { POLL };
-        // Ends from time to time even if nothing is ready, to adapt the polling interval to the number of
-        // entries.
-        let mut looks = 0;
-        wait_any_slowly(poll, || {
+        let submitted = SUBMITTED.load(Ordering::SeqCst);
+        let signals: Vec<Signal> = lock(&JOBS).iter().flat_map(|job| &job.after).copied().collect();
+        // Ends when there is another copy, whose signals are to be waited for, too.
+        wait_as_service(Waits::SignalsAndEvents, &signals, || {
             ready = take_ready();
-            looks += 1;
-            ready.is_some() || looks > 2
+            ready.is_some() || SUBMITTED.load(Ordering::SeqCst) != submitted
         });
         let Some(job) = ready else { continue };
         let start = now_ns();

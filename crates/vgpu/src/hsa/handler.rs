@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
 use hsa_sys::*;
 
-use super::event::{POLL, lock};
-use super::signal::{Condition, Signal, notify_any, wait_any, wait_any_slowly};
+use super::event::lock;
+use super::signal::{Condition, Signal, wait_as_service, wait_for_signals};
+use super::waiters::{self, Waits};
 use super::{S, call};
 
 enum Task {
@@ -29,7 +30,19 @@ struct Entry {
     argument: usize,
 }
 
+impl Entry {
+    /// The signal that it waits for.
+    fn signal(&self) -> Option<Signal> {
+        match &self.task {
+            Task::Handler { signal, .. } => Some(*signal),
+            Task::Function(_) => None,
+        }
+    }
+}
+
 static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+/// How many entries there have been.
+static PUSHED: AtomicU64 = AtomicU64::new(0);
 static THREAD: Once = Once::new();
 /// A callback is running. It is set before its entry is removed, so that whoever finds no entry due sees it.
 static RUNNING: AtomicBool = AtomicBool::new(false);
@@ -41,8 +54,13 @@ thread_local! {
     static CALLS: Cell<bool> = const { Cell::new(false) };
 }
 
-fn add(entry: Entry) -> Result<(), S> {
+fn push(entry: Entry) {
     lock(&ENTRIES).push(entry);
+    PUSHED.fetch_add(1, Ordering::SeqCst);
+}
+
+fn add(entry: Entry) -> Result<(), S> {
+    push(entry);
     let mut started = true;
     THREAD.call_once(|| {
         started = std::thread::Builder::new().name("vgpu-handlers".to_owned()).spawn(serve).is_ok();
@@ -52,7 +70,7 @@ fn add(entry: Entry) -> Result<(), S> {
             tracing::debug!("callbacks that are due when the process ends may run late");
         }
     });
-    notify_any();
+    waiters::notify();
     if started { Ok(()) } else { Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES) }
 }
 
@@ -91,21 +109,19 @@ extern "C" fn finish() {
             .try_lock()
             .is_ok_and(|entries| find_due(&entries).is_none() && !RUNNING.load(Ordering::SeqCst))
     };
-    wait_any(Some(Instant::now() + LAST_CALLS), is_idle);
+    wait_for_signals([], Some(Instant::now() + LAST_CALLS), is_idle);
 }
 
 fn serve() {
     CALLS.set(true);
     loop {
         let mut due = None;
-        let poll = if lock(&ENTRIES).is_empty() { POLL * 1000 } else { POLL };
-        // Ends from time to time even if nothing is due, to adapt the polling interval to the number of
-        // entries.
-        let mut looks = 0;
-        wait_any_slowly(poll, || {
+        let pushed = PUSHED.load(Ordering::SeqCst);
+        let signals: Vec<Signal> = lock(&ENTRIES).iter().filter_map(Entry::signal).collect();
+        // Ends when there is another entry, whose signal is to be waited for, too.
+        wait_as_service(Waits::AsHandler, &signals, || {
             due = take_due();
-            looks += 1;
-            due.is_some() || looks > 2
+            due.is_some() || PUSHED.load(Ordering::SeqCst) != pushed
         });
         let Some((entry, value)) = due else { continue };
         let argument = entry.argument as *mut c_void;
@@ -116,7 +132,7 @@ fn serve() {
                 let again = unsafe { function(value, argument) };
                 // The callback may have destroyed the signal.
                 if again && Signal::from_handle(signal.handle()).is_some() {
-                    lock(&ENTRIES).push(entry);
+                    push(entry);
                 }
             }
             // SAFETY: whoever passed the function allowed this call from another thread.

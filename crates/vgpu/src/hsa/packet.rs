@@ -15,7 +15,7 @@ use hsa_sys::*;
 use super::S;
 use super::event::lock;
 use super::queue::{Failure, PACKET, Queue, hear_kernels};
-use super::signal::{Condition, Signal, wait_any};
+use super::signal::{Condition, Signal, wait_for_signals};
 use crate::machine::{Dispatch, DispatchError, FaultKind, now_ns};
 
 /// Header of a packet that is not yet written.
@@ -255,11 +255,13 @@ fn process(
         T::HSA_PACKET_TYPE_KERNEL_DISPATCH => dispatch(queue, id, packet, place, meanwhile),
         T::HSA_PACKET_TYPE_BARRIER_AND => {
             let signals = packet.dependencies()?;
-            Ok(wait(queue, || signals.iter().all(|signal| signal.load() == 0)))
+            Ok(wait(queue, &signals, || signals.iter().all(|signal| signal.load() == 0)))
         }
         T::HSA_PACKET_TYPE_BARRIER_OR => {
             let signals = packet.dependencies()?;
-            Ok(wait(queue, || signals.is_empty() || signals.iter().any(|signal| signal.load() == 0)))
+            Ok(wait(queue, &signals, || {
+                signals.is_empty() || signals.iter().any(|signal| signal.load() == 0)
+            }))
         }
         T::HSA_PACKET_TYPE_VENDOR_SPECIFIC
             if u32::from(packet.0[2]) == hsa_amd_packet_type_t::HSA_AMD_PACKET_TYPE_BARRIER_VALUE.0 =>
@@ -269,7 +271,9 @@ fn process(
             let condition = Condition::new(hsa_signal_condition_t(packet.u32(32)), packet.u64(16) as i64);
             let condition =
                 condition.ok_or_else(|| malformed(id, "a barrier-value packet with an unknown condition"))?;
-            Ok(wait(queue, || signal.is_none_or(|signal| condition.holds(signal.load() & mask))))
+            Ok(wait(queue, signal.as_slice(), || {
+                signal.is_none_or(|signal| condition.holds(signal.load() & mask))
+            }))
         }
         T::HSA_PACKET_TYPE_VENDOR_SPECIFIC => {
             Err(malformed(id, &format!("a vendor packet of the unknown format {}", packet.0[2])))
@@ -295,7 +299,7 @@ const LOOKS: usize = 200;
 /// another queue's next packet.
 const AWAKE: Duration = Duration::from_micros(50);
 
-fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
+fn wait(queue: &Queue, signals: &[Signal], ready: impl Fn() -> bool) -> Processed {
     let start = now_ns();
     if !ready() {
         let is_over = || queue.is_stopped() || ready();
@@ -308,7 +312,7 @@ fn wait(queue: &Queue, ready: impl Fn() -> bool) -> Processed {
             while !is_over() && Instant::now() < end {
                 std::thread::yield_now();
             }
-            wait_any(None, is_over);
+            wait_for_signals(signals.iter().copied(), None, is_over);
         }
         if !ready() {
             return Processed::Stopped;

@@ -14,9 +14,9 @@ use super::agent::{Agent, QUEUE_MAX_SIZE};
 use super::event::{Event, POLL, lock};
 use super::mask::Units;
 use super::processors::Processors;
-use super::signal::{Doorbell, Signal, notify_any};
+use super::signal::{Doorbell, Signal};
 use super::timeline::Arrows;
-use super::{S, call, fatal, machine, packet, write};
+use super::{S, call, fatal, machine, packet, waiters, write};
 use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
 
 /// Bytes of a packet.
@@ -396,7 +396,7 @@ impl Queue {
         self.stop.store(true, Ordering::SeqCst);
         self.doorbell.event.notify();
         self.processors.dismiss();
-        notify_any();
+        waiters::notify();
     }
 
     /// Waits until no packet is being processed. Kernels of a stopped queue react within a time slice,

@@ -11,13 +11,13 @@ use hsa_sys::*;
 use super::event::{Event, POLL, lock};
 use super::pool::status_of;
 use super::timeline::Arrows;
+use super::waiters::{self, Waits};
 use super::{S, Status, call, handler, machine, write};
 use crate::machine::{MemoryKind, map_fixed, memory_file, on_interrupt};
 
 /// The maximum number of signals of each sort. Their address space is reserved when the first one is made.
 const CAPACITY: u64 = 1 << 20;
 const SIZE: u64 = size_of::<amd_signal_t>() as u64;
-const BUCKETS: usize = 64;
 
 /// The maximum number of signals that are shared with other processes. Each occupies a page.
 const SHARED_CAPACITY: u64 = 1 << 14;
@@ -36,10 +36,6 @@ static SHARED_KINDS: [AtomicU8; SHARED_CAPACITY as usize] =
     [const { AtomicU8::new(0) }; SHARED_CAPACITY as usize];
 /// The memory of shared signals, by address.
 static FILES: LazyLock<Mutex<HashMap<u64, Arc<File>>>> = LazyLock::new(Mutex::default);
-/// Events for threads that wait for one signal, by address.
-static WAITING: [Event; BUCKETS] = [const { Event::new() }; BUCKETS];
-/// The event for threads that wait for any of several signals.
-static ANY: Event = Event::new();
 
 struct Slots {
     used: u64,
@@ -357,15 +353,11 @@ impl Signal {
     }
 
     fn bucket(self) -> usize {
-        (self.0 / SIZE) as usize % BUCKETS
-    }
-
-    fn waiting(self) -> &'static Event {
-        &WAITING[self.bucket()]
+        (self.0 / SIZE) as usize % waiters::BUCKETS
     }
 
     fn changed(self) {
-        interrupted(self.bucket() as u32);
+        waiters::changed(self.bucket());
     }
 
     /// Waits until the value meets the condition or the deadline passes; returns the last value seen.
@@ -383,7 +375,7 @@ impl Signal {
             }
         }
         let _span = timeline::Span::enter("wait", "wait for a signal");
-        self.waiting().wait_until(deadline, POLL, || {
+        waiters::wait_until([self.bucket()], Waits::Signals, deadline, POLL, || {
             seen = self.load();
             condition.holds(seen)
         });
@@ -391,27 +383,26 @@ impl Signal {
     }
 }
 
-/// A kernel or the host has changed a signal of this bucket.
+/// A kernel has changed a signal of this bucket.
 fn interrupted(event: u32) {
-    // Handlers first: after a wait, programs tend to destroy what handlers use.
-    ANY.notify();
-    WAITING[event as usize % BUCKETS].notify();
+    waiters::changed(event as usize);
 }
 
-/// Wakes threads that wait for any of several things, even if no signal changed.
-pub(super) fn notify_any() {
-    ANY.notify();
+/// Waits until `ready` returns true (the result is true) or the deadline passes (false). It is called again
+/// whenever one of the signals may have changed, or something else of which [`waiters::notify`] tells.
+pub(super) fn wait_for_signals(
+    signals: impl IntoIterator<Item = Signal>,
+    deadline: Option<Instant>,
+    ready: impl FnMut() -> bool,
+) -> bool {
+    let buckets = signals.into_iter().map(Signal::bucket);
+    waiters::wait_until(buckets, Waits::SignalsAndEvents, deadline, POLL, ready)
 }
 
-/// Waits until `ready` returns true. It is called again whenever any signal may have changed.
-pub(super) fn wait_any(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
-    ANY.wait_until(deadline, POLL, ready)
-}
-
-/// Like [`wait_any`], for a service thread that may have nothing to wait for. `poll` is the longest interval
-/// between calls of `ready`.
-pub(super) fn wait_any_slowly(poll: Duration, ready: impl FnMut() -> bool) -> bool {
-    ANY.wait_until(None, poll, ready)
+/// Like [`wait_for_signals`], for a service thread that may have nothing to wait for.
+pub(super) fn wait_as_service(waits: Waits, signals: &[Signal], ready: impl FnMut() -> bool) {
+    let poll = if signals.is_empty() { POLL * 1000 } else { POLL };
+    waiters::wait_until(signals.iter().map(|signal| signal.bucket()), waits, None, poll, ready);
 }
 
 /// A comparison with a fixed value.
@@ -623,7 +614,8 @@ unsafe extern "C" fn wait_for_any(
     // SAFETY: as this function's contract.
     let Some(list) = (unsafe { read_lists(count, signals, conditions, values) }) else { return u32::MAX };
     let mut found = None;
-    wait_any(deadline(timeout), || {
+    let signals = || list.iter().filter_map(|(signal, _)| *signal);
+    wait_for_signals(signals(), deadline(timeout), || {
         found = list.iter().enumerate().find_map(|(index, (signal, condition))| {
             let value = (*signal)?.load();
             condition.holds(value).then_some((index as u32, value))
@@ -650,7 +642,8 @@ unsafe extern "C" fn wait_for_all(
     // SAFETY: as this function's contract.
     let Some(list) = (unsafe { read_lists(count, signals, conditions, values) }) else { return u32::MAX };
     let mut seen = vec![0; list.len()];
-    let reached = wait_any(deadline(timeout), || {
+    let signals = list.iter().filter_map(|(signal, _)| *signal);
+    let reached = wait_for_signals(signals, deadline(timeout), || {
         list.iter().zip(&mut seen).all(|((signal, condition), seen)| match signal {
             Some(signal) => {
                 *seen = signal.load();
