@@ -375,7 +375,8 @@ impl Signal {
             }
         }
         let _span = timeline::Span::enter("wait", "wait for a signal");
-        waiters::wait_until([self.bucket()], Waits::Signals, deadline, POLL, || {
+        let waits = Waits::Value(self, condition);
+        waiters::wait_until([self.bucket()], waits, deadline, POLL, || {
             seen = self.load();
             condition.holds(seen)
         });

@@ -1,7 +1,8 @@
 //! Threads that wait for signals to change.
 //!
 //! Signals share buckets. A change wakes the threads that wait for a signal of the same bucket, and nobody
-//! else: most changes find none, and waking a thread takes longer than a short kernel.
+//! else: most changes find none, and waking a thread takes longer than a short kernel. A thread that waits for
+//! one value is woken only when it is there: a queue's progress is a signal that each packet changes.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -9,6 +10,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use super::event::lock;
+use super::signal::{Condition, Signal};
 
 /// The number of buckets.
 pub(super) const BUCKETS: usize = 64;
@@ -16,7 +18,21 @@ pub(super) const BUCKETS: usize = 64;
 /// Those who wait for signals of a bucket.
 struct Bucket {
     count: AtomicU32,
-    threads: Mutex<Vec<Thread>>,
+    threads: Mutex<Vec<Waiter>>,
+}
+
+/// A thread, and what has to be true before it is worth waking.
+struct Waiter {
+    thread: Thread,
+    value: Option<(Signal, Condition)>,
+}
+
+impl Waiter {
+    fn wake(&self) {
+        if self.value.is_none_or(|(signal, condition)| condition.holds(signal.load())) {
+            self.thread.unpark();
+        }
+    }
 }
 
 static SIGNALS: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
@@ -26,9 +42,9 @@ static EVENTS: Bucket = Bucket::new();
 /// What a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Waits {
-    /// A change of a signal.
-    Signals,
-    /// Also a call of [`notify`].
+    /// A value of a signal.
+    Value(Signal, Condition),
+    /// A change of a signal, or a call of [`notify`].
     SignalsAndEvents,
     /// The same, and it is woken before others. After a wait, programs tend to destroy what handlers use.
     AsHandler,
@@ -44,21 +60,25 @@ impl Bucket {
         // Pairs with the fence in `join`: either the waiter sees the change or we see the waiter.
         fence(Ordering::SeqCst);
         if self.count.load(Ordering::Relaxed) != 0 {
-            lock(&self.threads).iter().for_each(Thread::unpark);
+            lock(&self.threads).iter().for_each(Waiter::wake);
         }
     }
 
-    fn join(&self, thread: &Thread, is_first: bool) {
+    fn join(&self, thread: &Thread, waits: Waits) {
         self.count.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let mut threads = lock(&self.threads);
-        let place = if is_first { 0 } else { threads.len() };
-        threads.insert(place, thread.clone());
+        let place = if waits == Waits::AsHandler { 0 } else { threads.len() };
+        let value = match waits {
+            Waits::Value(signal, condition) => Some((signal, condition)),
+            Waits::SignalsAndEvents | Waits::AsHandler => None,
+        };
+        threads.insert(place, Waiter { thread: thread.clone(), value });
     }
 
     fn leave(&self, thread: &Thread) {
         let mut threads = lock(&self.threads);
-        if let Some(place) = threads.iter().position(|other| other.id() == thread.id()) {
+        if let Some(place) = threads.iter().position(|other| other.thread.id() == thread.id()) {
             threads.remove(place);
         }
         drop(threads);
@@ -89,14 +109,14 @@ impl Waiting {
         const { assert!(BUCKETS == u64::BITS as usize) };
         let buckets = buckets.into_iter().fold(0, |all, bucket| all | 1 << (bucket % BUCKETS));
         let waiting = Waiting { thread: std::thread::current(), buckets, waits };
-        waiting.each(|bucket| bucket.join(&waiting.thread, waits == Waits::AsHandler));
+        waiting.each(|bucket| bucket.join(&waiting.thread, waits));
         waiting
     }
 
     fn each(&self, work: impl Fn(&Bucket)) {
         let signals = SIGNALS.iter().enumerate().filter(|(bucket, _)| self.buckets >> bucket & 1 == 1);
         signals.for_each(|(_, bucket)| work(bucket));
-        if self.waits != Waits::Signals {
+        if !matches!(self.waits, Waits::Value(..)) {
             work(&EVENTS);
         }
     }
@@ -158,33 +178,54 @@ mod tests {
             }
         };
         let soon = Instant::now() + Duration::from_millis(5);
-        assert!(!wait_until([3], Waits::Signals, Some(soon), LONG, look));
-        for (waits, hears_events) in [(Waits::Signals, false), (Waits::SignalsAndEvents, true)] {
-            READY.store(false, Ordering::Relaxed);
-            LOOKS.store(0, Ordering::Relaxed);
-            let waiter = std::thread::spawn(move || wait_until([3, 60], waits, None, LONG, look));
-            wait_for_looks(2);
-            // Others' changes wake nobody. Its own two do.
-            for bucket in (0..BUCKETS).filter(|bucket| ![3, 60].contains(bucket)) {
-                changed(bucket);
-            }
-            std::thread::sleep(Duration::from_millis(20));
-            assert_eq!(LOOKS.load(Ordering::Relaxed), 2);
-            changed(3);
-            wait_for_looks(3);
-            changed(60);
-            wait_for_looks(4);
-            notify();
-            if hears_events {
-                wait_for_looks(5);
-            } else {
-                std::thread::sleep(Duration::from_millis(20));
-                assert_eq!(LOOKS.load(Ordering::Relaxed), 4);
-            }
-            READY.store(true, Ordering::Relaxed);
-            changed(3);
-            assert!(waiter.join().unwrap());
+        let waits = Waits::SignalsAndEvents;
+        assert!(!wait_until([3], waits, Some(soon), LONG, look));
+        LOOKS.store(0, Ordering::Relaxed);
+        let waiter = std::thread::spawn(move || wait_until([3, 60], waits, None, LONG, look));
+        wait_for_looks(2);
+        // Others' changes wake nobody. Its own two do.
+        for bucket in (0..BUCKETS).filter(|bucket| ![3, 60].contains(bucket)) {
+            changed(bucket);
         }
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(LOOKS.load(Ordering::Relaxed), 2);
+        changed(3);
+        wait_for_looks(3);
+        changed(60);
+        wait_for_looks(4);
+        notify();
+        wait_for_looks(5);
+        READY.store(true, Ordering::Relaxed);
+        changed(3);
+        assert!(waiter.join().unwrap());
+    }
+
+    #[test]
+    fn whoever_waits_for_a_value_is_woken_when_it_is_there() {
+        static LOOKS: AtomicUsize = AtomicUsize::new(0);
+        let signal = Signal::new(5).unwrap();
+        let condition = Condition::new(hsa_sys::hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT, 3).unwrap();
+        let waits = Waits::Value(signal, condition);
+        let waiter = std::thread::spawn(move || {
+            wait_until([7], waits, None, LONG, || {
+                LOOKS.fetch_add(1, Ordering::Relaxed);
+                condition.holds(signal.load())
+            })
+        });
+        while LOOKS.load(Ordering::Relaxed) < 2 {
+            std::thread::yield_now();
+        }
+        for value in [4, 3] {
+            signal.store(value);
+            changed(7);
+            notify();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(LOOKS.load(Ordering::Relaxed), 2);
+        signal.store(2);
+        changed(7);
+        assert!(waiter.join().unwrap());
+        signal.destroy();
     }
 
     #[test]
@@ -194,9 +235,13 @@ mod tests {
         // Each of two threads waits for the other's change. One that is missed takes `LONG`.
         let run = |own: usize| {
             for turn in (own..2 * TURNS).step_by(2) {
-                assert!(wait_until([own], Waits::Signals, Some(Instant::now() + LONG), LONG, || {
-                    VALUE.load(Ordering::Acquire) == turn
-                }));
+                assert!(wait_until(
+                    [own],
+                    Waits::SignalsAndEvents,
+                    Some(Instant::now() + LONG),
+                    LONG,
+                    || { VALUE.load(Ordering::Acquire) == turn }
+                ));
                 VALUE.store(turn + 1, Ordering::Release);
                 changed(1 - own);
             }
