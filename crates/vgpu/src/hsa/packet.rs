@@ -294,7 +294,7 @@ fn malformed(id: u64, what: &str) -> Failure {
 }
 
 /// How often a processor looks at signals before it lets other threads run.
-const LOOKS: usize = 200;
+const LOOKS: usize = 8;
 /// How long it then looks before it sleeps: waking a thread takes about as long, and most waits are for
 /// another queue's next packet.
 const AWAKE: Duration = Duration::from_micros(50);
