@@ -370,8 +370,8 @@ impl Device {
         dispatch::run(self, dispatch, None, &|| ())
     }
 
-    /// Like [`dispatch`](Self::dispatch), but the kernel is stopped soon after `stop` is set, and `meanwhile` is
-    /// called again and again while it runs.
+    /// Like [`dispatch`](Self::dispatch), but the kernel is stopped soon after `stop` is set, and `meanwhile`
+    /// is called again and again while it runs.
     ///
     /// # Errors
     /// As for [`dispatch`](Self::dispatch), and [`DispatchError::Stopped`] if `stop` was set before the end.

@@ -110,8 +110,8 @@ impl Packet {
 /// The offset of the completion signal in every type of packet.
 const COMPLETION: usize = 56;
 
-/// Processes packets, from one on, until the queue stops or fails, or another thread is its processor. A panic
-/// in this code also fails the queue, so nobody waits for packets for ever.
+/// Processes packets, from one on, until the queue stops or fails, or another thread is its processor. A
+/// panic in this code also fails the queue, so nobody waits for packets for ever.
 pub(super) fn run_processor(queue: &Arc<Queue>, id: u64) {
     if catch_unwind(AssertUnwindSafe(|| serve(queue, id))).is_err() {
         let report = "the packet processor of the queue panicked".to_owned();

@@ -1,8 +1,8 @@
 //! Threads that wait for signals to change.
 //!
 //! Signals share buckets. A change wakes the threads that wait for a signal of the same bucket, and nobody
-//! else: most changes find none, and waking a thread takes longer than a short kernel. A thread that waits for
-//! one value is woken only when it is there: a queue's progress is a signal that each packet changes.
+//! else: most changes find none, and waking a thread takes longer than a short kernel. A thread that waits
+//! for one value is woken only when it is there: a queue's progress is a signal that each packet changes.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering, fence};

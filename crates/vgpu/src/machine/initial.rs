@@ -26,7 +26,8 @@ const USER_SGPRS: usize = 32;
 /// The values of the user registers for a dispatch.
 pub(super) type User = [u32; USER_SGPRS];
 
-/// What the waves of a kernel find in their registers: the positions, and the values that are always the same.
+/// What the waves of a kernel find in their registers: the positions, and the values that are always the
+/// same.
 #[derive(Debug)]
 pub(super) struct Initial {
     generation: Generation,
@@ -229,8 +230,8 @@ impl Initial {
         self.vgprs
     }
 
-    /// Sets the initial registers of a wave; `user` are those of its dispatch. Returns the id of the work-item
-    /// after its last one.
+    /// Sets the initial registers of a wave; `user` are those of its dispatch. Returns the id of the
+    /// work-item after its last one.
     ///
     /// # Safety
     /// The wave's register file must hold all vector registers of the generation.
