@@ -1,6 +1,9 @@
 // CUB's collectives of a block and a warp.
 #include <cub/cub.cuh>
 
+// The limits of types come with it.
+static_assert(FLT_MAX > DBL_MIN && INT_MAX > SHRT_MAX, "cfloat and climits");
+
 // Adds the sums of the preceding blocks, one thread after the other.
 struct Running {
     int total;

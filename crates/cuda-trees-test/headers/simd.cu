@@ -24,7 +24,7 @@ extern "C" __global__ void parts(const uint2 *in, unsigned *out) {
 extern "C" __global__ void extremes(const int *in, int *out) {
     const int a = in[threadIdx.x * 3], b = in[threadIdx.x * 3 + 1], c = in[threadIdx.x * 3 + 2];
     const unsigned ua = a, ub = b, uc = c;
-    out += threadIdx.x * 16;
+    out += threadIdx.x * 21;
     bool first, second;
     out[0] = __vimax3_s32(a, b, c), out[1] = __vimin3_s32(a, b, c);
     out[2] = __vimax3_u32(ua, ub, uc), out[3] = __vimin3_u32(ua, ub, uc);
@@ -33,6 +33,12 @@ extern "C" __global__ void extremes(const int *in, int *out) {
     out[8] = __vibmax_s32(a, b, &first), out[9] = __vibmin_u32(ua, ub, &second), out[10] = first * 2 + second;
     out[11] = __vimax3_s16x2(ua, ub, uc), out[12] = __vimin3_u16x2(ua, ub, uc);
     out[13] = __viaddmax_s16x2(ua, ub, uc), out[14] = __viaddmin_s16x2_relu(ua, ub, uc), out[15] = __vimax_s16x2_relu(ua, ub);
+    bool upper[4], lower[4];
+    out[16] = __vibmax_s16x2(ua, ub, upper, lower), out[17] = __vibmin_s16x2(ua, ub, upper + 1, lower + 1);
+    out[18] = __vibmax_u16x2(ua, ub, upper + 2, lower + 2), out[19] = __vibmin_u16x2(ua, ub, upper + 3, lower + 3);
+    out[20] = 0;
+    for (int i = 0; i < 4; i++)
+        out[20] = out[20] * 4 + upper[i] * 2 + lower[i];
 }
 
 // Sums of products of bytes and halves.

@@ -133,6 +133,19 @@ __CUDA_DPX_PAIR(min, s16x2, __vmins2)
 __CUDA_DPX_PAIR(max, u16x2, __vmaxu2)
 __CUDA_DPX_PAIR(min, u16x2, __vminu2)
 #undef __CUDA_DPX_PAIR
+// One predicate for the upper half, and one for the lower.
+#define __CUDA_DPX_PREDICATES(MIN, END, CHOOSE)                                                                       \
+    __CUDA_SIMD unsigned __vib##MIN##_##END(unsigned a, unsigned b, bool *upper, bool *lower) {                       \
+        const unsigned chosen = CHOOSE(a, b);                                                                         \
+        *upper = chosen >> 16 == a >> 16;                                                                             \
+        *lower = (chosen & 0xffff) == (a & 0xffff);                                                                   \
+        return chosen;                                                                                                \
+    }
+__CUDA_DPX_PREDICATES(max, s16x2, __vmaxs2)
+__CUDA_DPX_PREDICATES(min, s16x2, __vmins2)
+__CUDA_DPX_PREDICATES(max, u16x2, __vmaxu2)
+__CUDA_DPX_PREDICATES(min, u16x2, __vminu2)
+#undef __CUDA_DPX_PREDICATES
 __CUDA_SIMD unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmaxs2(a, b), 0); }
 __CUDA_SIMD unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmins2(a, b), 0); }
 __CUDA_SIMD unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimax3_s16x2(a, b, c), 0); }

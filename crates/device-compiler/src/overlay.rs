@@ -1,10 +1,11 @@
-//! Files that clang reads in a rewritten form: those with inline PTX, or with spaces in a launch's brackets.
+//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets, or with
+//! calls of member templates without `template`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, cuda, launches, ptx};
+use crate::{Error, cuda, launches, members, ptx};
 
 /// The folders in which a quoted or bracketed name is looked up, after that of the including file.
 fn include_folders<'a>(
@@ -46,7 +47,7 @@ pub fn named(path: &Path) -> PathBuf {
 }
 
 /// The source and the headers that it reaches, if [`ptx::rewrite_with`], with the macros of all, or
-/// [`launches::rewrite`] changes them. Unreadable files are left for clang to report.
+/// [`launches::rewrite`] or [`members::rewrite`] changes them. Unreadable files are left for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -82,8 +83,11 @@ pub fn rewritten<'a>(
 
 /// A text with everything that clang does not read as nvcc does.
 fn rewrite(text: &str, definitions: &ptx::Definitions) -> Option<String> {
-    let launches = launches::rewrite(text);
-    ptx::rewrite_with(launches.as_deref().unwrap_or(text), definitions).or(launches)
+    let mut found = None;
+    for rule in [launches::rewrite, members::rewrite] {
+        found = rule(found.as_deref().unwrap_or(text)).or(found);
+    }
+    ptx::rewrite_with(found.as_deref().unwrap_or(text), definitions).or(found)
 }
 
 /// Writes the replacements of files to a folder; returns the options that make clang read

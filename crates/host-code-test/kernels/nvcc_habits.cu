@@ -58,6 +58,11 @@ static inline __device__ unsigned thread_of_block() {
     first = size;
     return at.x + copy.y + first.z - 1;
 }
+// A call of a class template's member template needs no `template`.
+template <typename T> struct shifted {
+    template <int N> static __host__ __device__ T by(T x) { return x + N; }
+};
+template <typename T> static __host__ __device__ T shifted_by_two(T x) { return shifted<T>::by<2>(x); }
 static_assert(alignof(float2) == 8 && alignof(float3) == 4 && alignof(float4) == 16 && alignof(double4) == 16, "CUDA's alignment");
 
 static __global__ void habits(unsigned long long *out, float4 *v, int minus, unsigned five, long long big, unsigned long long small, float half) {
@@ -80,7 +85,7 @@ static __global__ void habits(unsigned long long *out, float4 *v, int minus, uns
         (unsigned long long)(4 * min(half, 0.75f)),
         (unsigned long long)(4 * max(half, 0.75)),
         (unsigned long long)isfinite(half) + isnan(half) + isinf(half),
-        (unsigned long long)text[2],
+        shifted_by_two((unsigned long long)text[2] - 2),
         (unsigned long long)(difference.x + difference.y),
         (unsigned long long)(quotient.x + quotient.y),
         (unsigned long long)warpSize,
@@ -127,7 +132,7 @@ extern "C" void habits_of_host(unsigned long long *out) {
     out[4] = static_cast<unsigned long long>(4 * min((float)half, 0.75f));
     out[5] = static_cast<unsigned long long>(4 * max((float)half, 0.75));
     out[6] = isfinite((float)half) + isnan((float)half) + isinf((float)half);
-    out[7] = strlen("abc") + 'c' - 3;
+    out[7] = shifted_by_two(strlen("abc")) + 'c' - 5;
 }
 
 // What host code is told of the GPU.

@@ -101,11 +101,13 @@ fn parts_are_computed_apart() {
 fn extremes_of_sums() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::SIMD);
-    let input: Vec<i32> = words(3 * 128, 51).into_iter().map(|x| x as i32).collect();
+    let mut input: Vec<i32> = words(3 * 128, 51).into_iter().map(|x| x as i32).collect();
+    // Predicates are true for equal halves.
+    input[1] = input[0] ^ 1;
     let triples = gpu.upload(&input);
-    let mut output = gpu.zeroed::<i32>(16 * 128);
+    let mut output = gpu.zeroed::<i32>(21 * 128);
     launch!(gpu, module, "extremes", 1, 128; &triples, &mut output);
-    for (triple, found) in input.chunks(3).zip(gpu.download(&output).chunks(16)) {
+    for (triple, found) in input.chunks(3).zip(gpu.download(&output).chunks(21)) {
         let [a, b, c] = *triple else { unreachable!("of three") };
         let (ua, ub, uc) = (a as u32, b as u32, c as u32);
         let halves = |of: &dyn Fn(i16, i16, i16) -> i16| {
@@ -129,6 +131,14 @@ fn extremes_of_sums() {
             halves(&|a, b, c| a.wrapping_add(b).max(c)),
             halves(&|a, b, c| a.wrapping_add(b).min(c).max(0)),
             halves(&|a, b, _| a.max(b).max(0)),
+            halves(&|a, b, _| a.max(b)),
+            halves(&|a, b, _| a.min(b)),
+            halves(&|a, b, _| (a as u16).max(b as u16) as i16),
+            halves(&|a, b, _| (a as u16).min(b as u16) as i16),
+            [16, 0].map(|i| ((ua >> i) as i16, (ub >> i) as i16)).iter().fold(0, |bits, (a, b)| {
+                let orders = [a >= b, a <= b, *a as u16 >= *b as u16, *a as u16 <= *b as u16];
+                bits * 2 + orders.iter().fold(0, |bits, order| bits * 4 + i32::from(*order))
+            }),
         ];
         assert_eq!(found, expected, "{triple:x?}");
     }

@@ -21,6 +21,9 @@
 #include <limits>
 #include <iterator>
 #include <cstdint>
+// Programs take FLT_MAX and INT_MAX from CUB, too.
+#include <cfloat>
+#include <climits>
 
 #define CUB_INLINE __device__ __attribute__((always_inline)) inline
 #define CUB_VERSION 200800

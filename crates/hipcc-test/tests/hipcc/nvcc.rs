@@ -328,7 +328,7 @@ fn the_build_script() {
 }
 
 /// What programs of CUDA's rely on: headers that others have, too, a macro behind a string without a space,
-/// and names of errors that HIP does not have.
+/// `register`, and names of errors that HIP does not have.
 const HABITS: [(&str, &str); 2] = [
     (
         "habits.cu",
@@ -341,7 +341,7 @@ const HABITS: [(&str, &str); 2] = [
          static_assert(CUFFT_MISSING_DEPENDENCY == 17 && CUFFT_NVSHMEM_FAILURE == 20);\n\
          int main() {\n  thrust::device_vector<threads> numbers(3);\n  numbers[0] = 3, numbers[1] = 1, numbers[2] = 2;\n\
          thrust::sort(numbers.begin(), numbers.end());\n\
-         for (int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  int compresses = 1, three = 3;\n\
+         for (register int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  int compresses = 1, three = 3;\n\
          if (*thrust::make_transform_iterator(&three, cuda::std::identity()) != 3) return 3;\n\
          if (cuDeviceGetAttribute(&compresses, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0) != CUDA_SUCCESS ||\n\
              compresses) return 2;\n\

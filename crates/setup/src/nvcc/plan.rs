@@ -431,6 +431,8 @@ impl Making<'_> {
             "-Wno-unused-command-line-argument",
             // A macro's name may follow a string without a space, as for GCC.
             "-Wno-reserved-user-defined-literal",
+            // `register` means nothing since C++17, and is no error for nvcc and GCC.
+            "-Wno-register",
             "-x",
             "hip",
         ]));
