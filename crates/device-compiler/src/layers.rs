@@ -2,7 +2,7 @@
 
 /// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["depfile", "diagnostics", "ir", "launches", "limits", "ptx"],
+    &["depfile", "diagnostics", "ir", "launches", "limits", "members", "ptx"],
     &["error"],
     &["files", "private"],
     &["cuda"],
