@@ -135,6 +135,9 @@ fn serve(queue: &Arc<Queue>, first: u64) {
         }
         if is_ordered(header) {
             queue.settle();
+            if queue.is_stopped() {
+                return;
+            }
         }
         queue.release(id);
         let kernel = Running { queue, id, seen: Cell::default(), replaced: Cell::new(false) };
