@@ -1,8 +1,8 @@
 //! Calls of member templates without `template`: `cast<T>::pairs<4>(…)`.
 //!
 //! Where the class depends on a template's parameters, C++ wants `cast<T>::template pairs<4>(…)`, because
-//! `pairs` may be a value that is less than 4. nvcc looks into the class and takes either form. clang reads the
-//! first as a comparison, and refuses it.
+//! `pairs` may be a value that is less than 4. nvcc looks into the class and takes either form. clang reads
+//! the first as a comparison, and refuses it.
 
 use cpp_lexer::{Kind, Token, tokens};
 
@@ -11,7 +11,8 @@ const KEYWORD: &str = "template ";
 /// Words before an expression.
 const BEFORE: [&[u8]; 3] = [b"return", b"else", b"do"];
 
-/// A source or header with the keyword in its calls of member templates, if any lacks it. Lines stay the same.
+/// A source or header with the keyword in its calls of member templates, if any lacks it. Lines stay the
+/// same.
 #[must_use]
 pub fn rewrite(source: &str) -> Option<String> {
     if !source.contains(">::") {

@@ -1,5 +1,5 @@
-//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets, or with
-//! calls of member templates without `template`.
+//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets, or
+//! with calls of member templates without `template`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
