@@ -73,6 +73,10 @@ __device__ __forceinline__ void begin_barrier(unsigned barrier, unsigned count) 
 // What this thread has begun is seen by copies, and after a barrier of all by the others.
 __device__ __forceinline__ void show_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 __device__ __forceinline__ void arrive(unsigned barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
+// For so many threads.
+__device__ __forceinline__ void arrive(unsigned barrier, unsigned count) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
 __device__ __forceinline__ void arrive_and_expect(unsigned barrier, unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }

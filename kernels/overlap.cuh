@@ -4,8 +4,8 @@
 // they do: it returns when the kernel in front has ended and all of its writes are seen. So a kernel ends after all in front of it, as without
 // overlapping.
 //
-// One thing is read before that: products with one vector begin to load their quantised matrix. So a kernel that writes blocks of such a matrix does
-// not call `let_next_begin`, and the product behind it begins when it has ended. None in this folder does both.
+// One thing is read before that: products with one to eight vectors begin to load their quantised matrix. So a kernel that writes blocks of such a
+// matrix does not call `let_next_begin`, and the product behind it begins when it has ended. None in this folder does both.
 //
 // OVERLAPS(kernel) says so of a kernel of the module, in whose place launchers look for the symbol `overlaps_kernel`. Launched in the usual way, it
 // does just the same.

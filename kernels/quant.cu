@@ -1,5 +1,6 @@
 // Quantised matrices as this project's own launchers use them: rows, products with one vector, a few and many; results of three types.
 // `quant` is a type's number in GGUF files.
+#include "quant_few.cuh"
 #include "quant_mat.cuh"
 #include "quant_one.cuh"
 #include "quant_vec.cuh"
@@ -163,3 +164,14 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_tiles(const uint32
                  vectors, experts);                                                                                    \
     }
 QUANT_ALL(PRODUCTS)
+
+#if !defined(__AMDGCN__)
+// Products with up to eight vectors and a matrix that can be streamed, which the launcher has made sure of, for launches with shared memory on sm_90 and later.
+#define FEW(Q, NAME)                                                                                                   \
+    extern "C" __global__ MOST_REGISTERS(few::REGISTERS) void quant_few_##NAME(                                         \
+        const void *x, const void *y, void *out, const Out type, const unsigned columns, const unsigned rows, const unsigned vectors) { \
+        product_of_few(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), out, type, columns, rows, vectors);       \
+    }                                                                                                                  \
+    OVERLAPS(quant_few_##NAME)
+QUANT_ALL(FEW)
+#endif

@@ -1,4 +1,4 @@
-// What the products with one vector on NVIDIA's hardware read of a quantised block, in registers.
+// What the products with one vector, and some of those with a few, on NVIDIA's hardware read of a quantised block, in registers.
 #pragma once
 #include "quant.cuh"
 

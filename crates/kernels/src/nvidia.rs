@@ -161,6 +161,80 @@ impl QuantProduct {
     }
 }
 
+/// Products of a quantised matrix with a few vectors, as `kernels/quant_few.cuh` divides them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FewVectors {
+    pub(crate) rows: u32,
+    pub(crate) columns: u32,
+    /// [`shared_memory`] of the device.
+    pub(crate) shared_memory: usize,
+}
+
+impl FewVectors {
+    /// All warps of a workgroup: `ALL_WARPS` of `kernels/quant_few.cuh`.
+    pub(crate) const WARPS: u32 = 18;
+    /// The most vectors of a launch: `VECTORS` of `kernels/quant_piece.cuh`.
+    const VECTORS: usize = 8;
+    /// What the driver takes of a multiprocessor's shared memory for a workgroup, and what the kernel
+    /// declares.
+    const TAKEN: usize = (1 << 10) + 256;
+    /// Room for three steps of one piece of a row of any type.
+    const LEAST_RING: usize = 20 << 10;
+    /// A ring that keeps memory busy.
+    const RING: usize = 96 << 10;
+    /// What is left to workgroups of other kernels, if the ring has room enough. Without it, the next kernel
+    /// cannot begin, and products with two vectors took up to 13 % longer on an H200.
+    const LEFT: usize = 16 << 10;
+
+    /// At most so many bytes of shared memory have what is not the ring, for any type.
+    fn kept(self, vectors: usize) -> usize {
+        /// Values of a block of a vector.
+        const BLOCK: usize = 32;
+        /// Bytes of each: numbers, a scale, and what a matrix's offsets are multiplied with.
+        const BLOCK_BYTES: usize = 32 + 4 + 8;
+        /// Gaps behind a vector, and other gaps and zeros.
+        const GAPS: usize = 544;
+        const OTHERS: usize = 384;
+        /// Bytes of a warp's sums: `WARP_SUMS` of `kernels/quant_few.cuh`.
+        const WARP_SUMS: usize = 512;
+        /// Warps that have sums: `WARPS` of `kernels/quant_few.cuh`.
+        const WARPS: usize = 16;
+        /// Tiles whose sums are kept: `KEPT_TILES` of `kernels/quant_few.cuh`.
+        const KEPT_TILES: usize = 2;
+        let of_vector = self.columns as usize / BLOCK * BLOCK_BYTES + GAPS;
+        KEPT_TILES * WARPS * WARP_SUMS + vectors.next_multiple_of(2) * of_vector + OTHERS
+    }
+
+    fn room(self) -> usize {
+        self.shared_memory.saturating_sub(Self::TAKEN)
+    }
+
+    /// The most vectors that there is room for.
+    pub(crate) fn most(self) -> Option<usize> {
+        (1..=Self::VECTORS).rev().find(|&vectors| self.kept(vectors) + Self::LEAST_RING <= self.room())
+    }
+
+    /// The vectors of a launch of several that multiply `count`: as many in each.
+    pub(crate) fn at_once(self, count: usize) -> usize {
+        let launches = count.div_ceil(self.most().unwrap_or(1)).max(1);
+        count.div_ceil(launches).max(1)
+    }
+
+    /// Workgroups: one for each multiprocessor, if there are tiles for all.
+    pub(crate) fn workgroups(self, multiprocessors: u32) -> u32 {
+        /// Rows of a tile: `ROWS` of `kernels/quant_piece.cuh`.
+        const ROWS: u32 = 16;
+        self.rows.div_ceil(ROWS).clamp(1, multiprocessors.max(1))
+    }
+
+    /// Bytes of shared memory of a launch.
+    pub(crate) fn shared(self, vectors: usize) -> u32 {
+        let room = self.room();
+        let enough = self.kept(vectors) + Self::RING + Self::LEFT <= room;
+        (if enough { room - Self::LEFT } else { room }) as u32
+    }
+}
+
 /// What a launch of attention depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttentionWork {
@@ -354,6 +428,23 @@ mod tests {
         assert_eq!(product.workgroups(132), 528);
         assert_eq!(QuantProduct { rows: 1024, ..product }.workgroups(132), 128);
         assert_eq!(QuantProduct { can_stream: false, is_quick: true, ..product }.workgroups(108), 432);
+    }
+
+    #[test]
+    fn few_vectors_have_room_beside_the_ring() {
+        let of = |columns| FewVectors { rows: 4096, columns, shared_memory: 228 << 10 };
+        assert_eq!(
+            [32, 4096, 14_336, 28_672, 65_536].map(|columns| of(columns).most()),
+            [8, 8, 8, 4, 2].map(Some)
+        );
+        assert_eq!((of(1 << 20).most(), FewVectors { shared_memory: 0, ..of(32) }.most()), (None, None));
+        assert_eq!([2, 8, 9, 64].map(|count| of(4096).at_once(count)), [2, 8, 5, 8]);
+        assert_eq!([5, 8].map(|count| of(28_672).at_once(count)), [3, 4]);
+        assert_eq!((of(4096).shared(8), of(14_336).shared(8)), (215_808, 232_192));
+        let small = FewVectors { shared_memory: 100 << 10, ..of(4096) };
+        assert_eq!((small.most(), small.shared(8)), (Some(8), 101_120));
+        let workgroups = |rows| FewVectors { rows, ..of(4096) }.workgroups(132);
+        assert_eq!([1, 16, 17, 2048, 128_256].map(workgroups), [1, 1, 2, 128, 132]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use hip::{Backend, DeviceBuffer, DeviceSlice, DeviceSliceMut};
-use kernels::{Float, Gemm, GemmElement, Q8_1, QuantMatrix, QuantVectors};
+use kernels::{Float, Gemm, GemmElement, Q8_1, QuantMatrix, QuantType, QuantVectors};
 use rocblas::{Blas, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
 use super::graph::Captured;
@@ -46,35 +46,61 @@ struct QuantProduct {
     rows: usize,
     /// They have 16 bits each.
     narrow: bool,
-    /// The device is one of NVIDIA's.
-    nvidia: bool,
+    /// Values and bytes of a block of the matrix.
+    block: (usize, usize),
+    gpu: Gpu,
     /// A vendor's library can multiply: there is one, and the product is no part of a graph.
     vendor: bool,
     /// The matrix's numbers are there, or there is room to keep them.
     kept: bool,
 }
 
-/// The rows of activations from which the numbers of a quantised matrix are computed each time, and a product
-/// of numbers multiplies with them: with a vendor's library, and on NVIDIA's GPUs also with our kernels.
-/// Below, reading the blocks alone is quicker: on an H200, 6 rows took as long either way.
-const NUMBERS_FROM: usize = 16;
-const NUMBERS_FROM_ON_NVIDIA: usize = 7;
+/// What the choice depends on of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gpu {
+    /// One of NVIDIA's that reads blocks once for eight rows (`Kernels::streams_quant_matrices`).
+    Streaming,
+    /// Another of NVIDIA's.
+    Nvidia,
+    Other,
+}
 
-/// The rows from which kept numbers are multiplied with. On NVIDIA's GPUs, only one row is quicker by blocks,
-/// of which fewer bytes are read; on AMD's, nobody has measured it.
-const KEPT_FROM: usize = 16;
-const KEPT_FROM_ON_NVIDIA: usize = 2;
+impl QuantProduct {
+    /// The rows of activations from which a matrix's numbers are multiplied with: those that are kept, or
+    /// those that are computed each time. Below, reading the blocks alone is quicker.
+    fn numbers_from(self) -> usize {
+        /// Bytes of a number.
+        const NUMBER: usize = 2;
+        /// Rows for which a streaming GPU reads the blocks once, and those for which it does so.
+        const ROWS: usize = 8;
+        const MOST: usize = 64;
+        match (self.gpu, self.kept) {
+            // While no more bytes of blocks are read than of numbers. Those that are computed are also
+            // written, and their blocks read.
+            (Gpu::Streaming, kept) => {
+                let (values, bytes) = self.block;
+                let numbers = NUMBER * values;
+                let times = if kept { numbers / bytes } else { 2 * numbers / bytes + 1 };
+                (times * ROWS).min(MOST) + 1
+            }
+            // On an H200 with the kernels of such GPUs, 6 rows took as long by blocks as by computed numbers.
+            (Gpu::Nvidia, true) => 2,
+            (Gpu::Nvidia, false) => 7,
+            // Nobody has measured it.
+            (Gpu::Other, _) => 16,
+        }
+    }
+}
 
 type Condition<P> = fn(P) -> bool;
 
 /// Who computes a product with a quantised matrix: the first row whose condition holds. `None` multiplies
 /// blocks.
-const QUANT_TABLE: [(Condition<QuantProduct>, Option<Multiplier>); 6] = [
+const QUANT_TABLE: [(Condition<QuantProduct>, Option<Multiplier>); 5] = [
     (|product| !product.narrow, None),
-    (|product| product.vendor && product.rows >= NUMBERS_FROM, Some(Multiplier::Library)),
-    (|product| product.nvidia && product.rows >= NUMBERS_FROM_ON_NVIDIA, Some(Multiplier::Own)),
-    (|product| product.kept && product.rows >= KEPT_FROM, Some(Multiplier::Own)),
-    (|product| product.kept && product.nvidia && product.rows >= KEPT_FROM_ON_NVIDIA, Some(Multiplier::Own)),
+    (|product| product.rows < product.numbers_from(), None),
+    (|product| product.vendor, Some(Multiplier::Library)),
+    (|product| product.kept || product.gpu != Gpu::Other, Some(Multiplier::Own)),
     (|_| true, None),
 ];
 
@@ -155,11 +181,17 @@ impl Products {
         &mut self,
         work: &Work<'_>,
         (rows, kept): (usize, bool),
+        quant: QuantType,
         narrow: bool,
     ) -> Result<Option<Multiplier>> {
-        let vendor = narrow && rows >= NUMBERS_FROM && self.vendor(work)?.is_some();
-        let nvidia = work.kernels.device().backend() == Backend::Cuda;
-        Ok(quant_multiplier(QuantProduct { rows, narrow, nvidia, vendor, kept }))
+        let vendor = narrow && rows >= LIBRARY_FROM && self.vendor(work)?.is_some();
+        let gpu = match work.kernels.device().backend() {
+            Backend::Cuda if work.kernels.streams_quant_matrices() => Gpu::Streaming,
+            Backend::Cuda => Gpu::Nvidia,
+            _ => Gpu::Other,
+        };
+        let block = (quant.block_values(), quant.block_bytes());
+        Ok(quant_multiplier(QuantProduct { rows, narrow, block, gpu, vendor, kept }))
     }
 
     /// Multiplies by the numbers of a quantised matrix in the type of the activations, if that is quicker: by
@@ -184,7 +216,8 @@ impl Products {
         let is_captured = work.stream.is_captured();
         let can_keep = kept.is_some() || (!is_captured && memory.is_known() && self.room.has(n * row));
         let narrow = size_of::<T>() == 2;
-        let Some(by) = self.quant_multiplier(work, (m, can_keep), narrow)? else { return Ok(false) };
+        let by = self.quant_multiplier(work, (m, can_keep), quant, narrow)?;
+        let Some(by) = by else { return Ok(false) };
         let blocks = work.dense::<u8>(operation, "w", w)?;
         let kept = match kept {
             None if can_keep => {
@@ -279,7 +312,9 @@ pub(super) fn factor(backend: &GpuBackend, numbers: Tensor, quantised: bool) -> 
     }
     let work = backend.work()?;
     let is_narrow = numbers.dtype().block_bytes() == 2;
-    if lock(&backend.products).quant_multiplier(&work, (rows, false), is_narrow)?.is_some() {
+    // The matrices' types are not known yet.
+    let by = lock(&backend.products).quant_multiplier(&work, (rows, false), QuantType::Q4K, is_narrow)?;
+    if by.is_some() {
         return Ok(Factor::of(numbers));
     }
     let blocks = Mutex::new(QuantVectors::uninit(&work.stream, rows, columns)?);
@@ -392,19 +427,36 @@ mod tests {
 
     #[test]
     fn many_rows_are_multiplied_by_the_numbers_of_a_quantised_matrix() {
-        let large = QuantProduct { rows: 512, narrow: true, nvidia: true, vendor: true, kept: false };
+        let block = (256, 144);
+        let large =
+            QuantProduct { rows: 512, narrow: true, block, gpu: Gpu::Nvidia, vendor: true, kept: false };
         assert_eq!(quant_multiplier(large), Some(Multiplier::Library));
         let in_a_graph = QuantProduct { vendor: false, ..large };
         assert_eq!(quant_multiplier(in_a_graph), Some(Multiplier::Own));
-        assert_eq!(quant_multiplier(QuantProduct { nvidia: false, ..in_a_graph }), None);
+        assert_eq!(quant_multiplier(QuantProduct { gpu: Gpu::Other, ..in_a_graph }), None);
         assert_eq!(quant_multiplier(QuantProduct { narrow: false, ..large }), None);
         assert_eq!(quant_multiplier(QuantProduct { rows: 6, ..large }), None);
         let kept = QuantProduct { kept: true, ..in_a_graph };
         assert_eq!(quant_multiplier(QuantProduct { rows: 2, ..kept }), Some(Multiplier::Own));
         assert_eq!(quant_multiplier(QuantProduct { rows: 1, ..kept }), None);
-        let elsewhere = QuantProduct { nvidia: false, ..kept };
+        let elsewhere = QuantProduct { gpu: Gpu::Other, ..kept };
         assert_eq!(quant_multiplier(elsewhere), Some(Multiplier::Own));
         assert_eq!(quant_multiplier(QuantProduct { rows: 2, ..elsewhere }), None);
+    }
+
+    #[test]
+    fn a_streaming_gpu_multiplies_by_numbers_where_blocks_have_more_bytes() {
+        // Q2_K, Q4_K, Q6_K and Q8_0.
+        for (block, kept_from, computed_from) in
+            [((256, 84), 49, 65), ((256, 144), 25, 65), ((256, 210), 17, 41), ((32, 34), 9, 33)]
+        {
+            for (kept, from) in [(true, kept_from), (false, computed_from)] {
+                let (gpu, vendor) = (Gpu::Streaming, false);
+                let by =
+                    |rows| quant_multiplier(QuantProduct { rows, narrow: true, block, gpu, vendor, kept });
+                assert_eq!((by(from - 1), by(from)), (None, Some(Multiplier::Own)), "{block:?} {kept}");
+            }
+        }
     }
 
     #[test]

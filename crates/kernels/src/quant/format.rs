@@ -26,9 +26,11 @@ pub enum QuantType {
 /// Everything about a type.
 pub(super) struct Format {
     quant: QuantType,
-    /// The kernels for products with one vector, with a few and with many.
+    /// The kernels for products with one vector, with a few, and with many. NVIDIA's GPUs have another for a
+    /// few, which streams the matrix.
     pub(super) gemv: &'static str,
     pub(super) vec: &'static str,
+    pub(super) few: &'static str,
     pub(super) gemm: &'static str,
     name: &'static str,
     /// The type's number in GGUF files.
@@ -47,6 +49,7 @@ const FORMATS: [Format; 13] = {
                 quant: QuantType::$quant,
                 gemv: concat!("quant_gemv_", $kernel),
                 vec: concat!("quant_vec_", $kernel),
+                few: concat!("quant_few_", $kernel),
                 gemm: concat!("quant_gemm_", $kernel),
                 name: $name,
                 gguf: $gguf,
