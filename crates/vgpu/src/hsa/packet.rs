@@ -296,27 +296,19 @@ fn malformed(id: u64, what: &str) -> Failure {
     }
 }
 
-/// How often a processor looks at signals before it lets other threads run.
-const LOOKS: usize = 8;
-/// How long it then looks before it sleeps: waking a thread takes about as long, and most waits are for
-/// another queue's next packet.
+/// How long a processor looks at signals before it sleeps: waking a thread takes about as long, and most
+/// waits are for another queue's next packet, whose processor may need the same core.
 const AWAKE: Duration = Duration::from_micros(50);
 
 fn wait(queue: &Queue, signals: &[Signal], ready: impl Fn() -> bool) -> Processed {
     let start = now_ns();
     if !ready() {
         let is_over = || queue.is_stopped() || ready();
-        let look = |_| {
-            std::hint::spin_loop();
-            is_over()
-        };
-        if !(0..LOOKS).any(look) {
-            let end = Instant::now() + AWAKE;
-            while !is_over() && Instant::now() < end {
-                std::thread::yield_now();
-            }
-            wait_for_signals(signals.iter().copied(), None, is_over);
+        let end = Instant::now() + AWAKE;
+        while !is_over() && Instant::now() < end {
+            std::thread::yield_now();
         }
+        wait_for_signals(signals.iter().copied(), None, is_over);
         if !ready() {
             return Processed::Stopped;
         }
