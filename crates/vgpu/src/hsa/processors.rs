@@ -24,8 +24,7 @@ struct Team {
     vacant: Option<u64>,
     /// The number of threads that wait to become the processor.
     idle: usize,
-    /// How many threads have been started.
-    started: usize,
+    /// All that have been started, until the queue has stopped.
     handles: Vec<JoinHandle<()>>,
 }
 
@@ -44,16 +43,15 @@ impl Processors {
             return false;
         }
         if team.idle == 0 {
-            if team.started == PLACES {
+            if team.handles.len() == PLACES {
                 return false;
             }
             let server = Arc::clone(queue);
-            let name = format!("vgpu-queue-{}-{}", queue.id(), team.started);
+            let name = format!("vgpu-queue-{}-{}", queue.id(), team.handles.len());
             let thread =
                 std::thread::Builder::new().name(name).spawn(move || server.processors.work(&server));
             let Ok(handle) = thread else { return false };
             team.handles.push(handle);
-            team.started += 1;
         }
         team.vacant = Some(id);
         drop(team);
@@ -67,7 +65,7 @@ impl Processors {
         self.changed.notify_all();
     }
 
-    /// The threads that have not been taken before. After the queue has stopped, no others are started.
+    /// The threads of a stopped queue that have not been taken before. No others are started.
     pub(super) fn take(&self) -> Vec<JoinHandle<()>> {
         std::mem::take(&mut lock(&self.team).handles)
     }

@@ -615,8 +615,8 @@ unsafe extern "C" fn wait_for_any(
     // SAFETY: as this function's contract.
     let Some(list) = (unsafe { read_lists(count, signals, conditions, values) }) else { return u32::MAX };
     let mut found = None;
-    let signals = || list.iter().filter_map(|(signal, _)| *signal);
-    wait_for_signals(signals(), deadline(timeout), || {
+    let signals = list.iter().filter_map(|(signal, _)| *signal);
+    wait_for_signals(signals, deadline(timeout), || {
         found = list.iter().enumerate().find_map(|(index, (signal, condition))| {
             let value = (*signal)?.load();
             condition.holds(value).then_some((index as u32, value))

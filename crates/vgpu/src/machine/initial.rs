@@ -19,8 +19,7 @@ const WAVE_IN_GROUP: usize = scalar::TTMP0 as usize + 8;
 /// The number of vector registers in the file before the first ACC register.
 pub(super) const ACC_BASE: usize = 256;
 
-/// The number of user registers that instructions of any target can set up: those whose values are the same
-/// for all waves of a dispatch.
+/// The most user registers of any target: those whose values are the same for all waves of a dispatch.
 const USER_SGPRS: usize = 32;
 
 /// The values of the user registers for a dispatch.
