@@ -17,4 +17,11 @@
 #define atomicMin __cuda_hip_atomicMin
 #define atomicMax __cuda_hip_atomicMax
 #endif
+#if !defined(__FERROCM_ROCM_VECTORS)
+#define __FERROCM_ROCM_VECTORS
+// rocPRIM's partition in three ways counts in pairs, which it adds with HIP's operator.
+namespace rocprim {
+__host__ __device__ inline uint2 operator+(const uint2 &a, const uint2 &b) { return make_uint2(a.x + b.x, a.y + b.y); }
+}
+#endif
 #endif

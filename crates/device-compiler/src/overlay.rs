@@ -32,12 +32,20 @@ pub struct Rewritten {
     text: String,
 }
 
+/// The current folder as clang calls it: `PWD`, which may lead through links, if it is that folder.
+fn current_folder() -> Option<PathBuf> {
+    let folder = std::env::current_dir().ok()?;
+    let called = std::env::var_os("PWD").map(PathBuf::from).filter(|called| called.is_absolute());
+    let is_it = |called: &PathBuf| std::fs::canonicalize(called).is_ok_and(|real| real == folder);
+    Some(called.filter(is_it).unwrap_or(folder))
+}
+
 /// A path as clang looks it up: joined with the folder of the file with the `#include`, dots removed, links
 /// not resolved.
 #[must_use]
 pub fn named(path: &Path) -> PathBuf {
     let mut named = PathBuf::new();
-    for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
+    for part in current_folder().unwrap_or_default().join(path).components() {
         match part {
             Component::ParentDir => drop(named.pop()),
             part => named.push(part),

@@ -13,7 +13,7 @@ mod relocatable;
 mod steps;
 mod toolkit;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -214,6 +214,19 @@ impl<'a> Nvcc<'a> {
             let answer = self.answer(question);
             let _ = io::stdout().write_all(answer.as_bytes());
             return Ok(0);
+        }
+        let questions = call.host_questions();
+        if !questions.is_empty() {
+            // Of clang, which compiles the host code of CUDA sources, so that its options are chosen for them.
+            let mut clang = self.parts().toolchain.command();
+            clang.args(questions.into_iter().map(|question| match question == "-dumpfullversion" {
+                // GCC's; clang's version is always full.
+                true => OsStr::new("-dumpversion"),
+                false => question.as_os_str(),
+            }));
+            let path = &self.parts().toolchain.clang;
+            let status = clang.status().map_err(io_error("start", path))?;
+            return Ok(status.code().and_then(|code| code.try_into().ok()).unwrap_or(FAILED));
         }
         if call.is_verbose || call.is_dry {
             tell(&self.settings());

@@ -217,6 +217,11 @@ fn questions_and_errors_are_plain() {
     // A link with this name, for a folder in PATH.
     std::os::unix::fs::symlink(FERROCM, here.join("nvcc")).expect("link");
     assert_eq!(succeeds(command(here.join("nvcc"), here).arg("--version")), version);
+    // As makefiles and CMake's scripts choose warnings for the host's compiler.
+    let mut ask = nvcc(here, ".c -Xcompiler");
+    assert!(succeeds(ask.arg("--version")).contains("clang version"));
+    let number = succeeds(nvcc(here, ".c -Xcompiler").arg("-dumpfullversion -dumpversion"));
+    assert!(number.trim().split('.').all(|part| part.parse::<u32>().is_ok()), "{number}");
     for (line, expected) in [
         ("-what program.cu", "nvcc fatal   : Unknown option '-what'"),
         ("a.zz", "nvcc fatal   : Don't know what to do with 'a.zz'"),
@@ -362,6 +367,25 @@ fn headers_that_others_have_are_read_once_and_the_language_is_gccs() {
     // Host compilers find OpenMP's header behind the toolkit's folder.
     let include = format!("-I{}", toolkit(here).join("include").display());
     succeeds(command("g++", here).args(["-fopenmp", "-fsyntax-only", "habits.cpp"]).arg(include));
+}
+
+/// clang calls the files by `PWD`, which a shell sets to the path that the user went.
+#[test]
+fn a_tree_behind_a_link_has_its_headers_translated() {
+    let lane = "asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane));";
+    let header = format!("__device__ inline int lane() {{\n  int lane;\n  {lane}\n  return lane;\n}}\n");
+    let folder = folder_with(&[
+        ("lane.cuh", &header),
+        (
+            "lane.cu",
+            "#include \"lane.cuh\"\n__global__ void lanes(int* out) { out[threadIdx.x] = lane(); }\n",
+        ),
+    ]);
+    let links = tempfile::tempdir().expect("folder");
+    let link = links.path().join("tree");
+    std::os::unix::fs::symlink(folder.path(), &link).expect("link");
+    succeeds(nvcc(&link, "-arch=gfx1100 -c lane.cu -o lane.o").env("PWD", &link));
+    succeeds(nvcc(&link, "-arch=gfx1100 -c lane.cu -o lane.o").env("PWD", links.path()));
 }
 
 /// As bindgen_cuda calls nvcc, and programs load the result through the driver's API.

@@ -119,6 +119,8 @@ const PREPROCESSED: [&str; 2] = ["i", "ii"];
 const OBJECTS: [&str; 4] = ["a", "lib", "o", "obj"];
 /// Code for NVIDIA GPUs, or for AMD's in a file that this program wrote.
 const DEVICE_CODE: [&str; 5] = ["cubin", "fatbin", "gpu", "ltoir", "ptx"];
+/// Options that make the host's compiler say something of itself, and compile nothing.
+const HOST_QUESTIONS: [&str; 5] = ["--help", "--version", "-dumpfullversion", "-dumpmachine", "-dumpversion"];
 /// Variables with further options, before and behind the given ones.
 pub(super) const PREPEND: &str = "NVCC_PREPEND_FLAGS";
 pub(super) const APPEND: &str = "NVCC_APPEND_FLAGS";
@@ -343,12 +345,20 @@ impl Call {
         })
     }
 
+    /// The options that ask the host's compiler of itself, as in `nvcc .c -Xcompiler --version`. The inputs do
+    /// not count then.
+    pub(super) fn host_questions(&self) -> Vec<&OsString> {
+        let is_question = |option: &&OsString| HOST_QUESTIONS.iter().any(|question| *option == question);
+        self.host.iter().filter(is_question).collect()
+    }
+
     /// Whether this machine's targets are used.
     pub(super) fn needs_targets(&self) -> bool {
         let compiles = self.sources().any(|(_, language)| language == Language::Cuda)
             && !matches!(self.dependencies.kind, Some(DependencyKind::All | DependencyKind::Own));
         let is_native = self.targets.iter().any(|target| target == "native");
-        self.question.is_none() && (is_native || compiles && self.targets.is_empty())
+        let asks = self.question.is_some() || !self.host_questions().is_empty();
+        !asks && (is_native || compiles && self.targets.is_empty())
     }
 }
 
@@ -474,6 +484,15 @@ mod tests {
             ]
         );
         assert_eq!(call("a.zz b.yy").strange, Some("a.zz".into()));
+    }
+
+    #[test]
+    fn build_systems_ask_for_the_hosts_compiler() {
+        assert_eq!(call(".c -Xcompiler --version").host_questions(), ["--version"]);
+        let both = call(".c -Xcompiler \"-dumpfullversion -dumpversion\"");
+        assert_eq!(both.host_questions(), ["-dumpfullversion", "-dumpversion"]);
+        assert!(!call("-Xcompiler --version a.cu").needs_targets());
+        assert!(call("-Xcompiler -fPIC a.cu").host_questions().is_empty());
     }
 
     #[test]

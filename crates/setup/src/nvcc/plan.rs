@@ -447,8 +447,7 @@ impl Making<'_> {
         command.extend(["-include".into(), nvcc.headers.join(cuda::RUNTIME_HEADER).into_os_string()]);
         command.extend(["-include".into(), include.join(toolkit::DRIVER_HEADER).into_os_string()]);
         if !self.call.is_dry {
-            let source = std::path::absolute(path).map_err(io_error("find", path))?;
-            let rewritten = overlay::rewritten(&source, &[], self.call.common.iter());
+            let rewritten = overlay::rewritten(&overlay::named(path), &[], self.call.common.iter());
             let folder = self.work.join(format!("rewritten-{index}"));
             std::fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
             command.extend(overlay::write(&rewritten, &folder)?);
