@@ -337,16 +337,25 @@ fn the_build_script() {
 const HABITS: [(&str, &str); 2] = [
     (
         "habits.cu",
-        "#include <cstdio>\n#include <cuda.h>\n#include <cufft.h>\n#include <omp.h>\n#include <thrust/device_vector.h>\n#include <thrust/iterator/transform_iterator.h>\n\
+        "#include <cstdio>\n#include <cub/device/device_partition.cuh>\n#include <cuda.h>\n#include <cufft.h>\n#include <omp.h>\n#include <thrust/device_vector.h>\n#include <thrust/iterator/transform_iterator.h>\n\
          #include <thrust/sort.h>\n#include <cuda/std/functional>\n\
          #define WORD \"SED\"\nusing threads = decltype(omp_get_max_threads());\n\
          static const char* name(cudaError_t error) {\n  switch (error) {\n  case cudaErrorInvalidHostPointer:\n\
          case cudaErrorMisalignedAddress:\n  case cudaErrorApiFailureBase: return \"CUDA's\";\n\
          default: return \"PAS\"WORD;\n  }\n}\n\
+         struct Below {\n  int limit;\n  __device__ bool operator()(int x) const { return x < limit; }\n};\n\
+         // In three parts, which rocPRIM counts in pairs.\n\
+         static bool divides() {\n  int *x, *found;\n  void* room = nullptr;\n  size_t bytes = 0;\n\
+         cudaMallocManaged(&x, 120 * sizeof(int)), cudaMallocManaged(&found, 2 * sizeof(int));\n\
+         for (int i = 0; i < 30; i++) x[i] = 7 * i % 30;\n\
+         for (int i = 0; i < 2; i++) {\n\
+         cub::DevicePartition::If(room, bytes, x, x + 30, x + 60, x + 90, found, 30, Below{10}, Below{25});\n\
+         if (!room) cudaMalloc(&room, bytes);\n  }\n  cudaDeviceSynchronize();\n\
+         return found[0] == 10 && found[1] == 15 && x[31] == 7 && x[60] == 14 && x[90] == 28;\n}\n\
          static_assert(CUFFT_MISSING_DEPENDENCY == 17 && CUFFT_NVSHMEM_FAILURE == 20);\n\
          int main() {\n  thrust::device_vector<threads> numbers(3);\n  numbers[0] = 3, numbers[1] = 1, numbers[2] = 2;\n\
          thrust::sort(numbers.begin(), numbers.end());\n\
-         for (register int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  int compresses = 1, three = 3;\n\
+         for (register int i = 0; i < 3; i++) if (numbers[i] != i + 1) return 1;\n  if (!divides()) return 4;\n  int compresses = 1, three = 3;\n\
          if (*thrust::make_transform_iterator(&three, cuda::std::identity()) != 3) return 3;\n\
          if (cuDeviceGetAttribute(&compresses, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0) != CUDA_SUCCESS ||\n\
              compresses) return 2;\n\
