@@ -8,6 +8,7 @@
 mod archive;
 mod call;
 mod libraries;
+mod openmp;
 mod plan;
 mod relocatable;
 mod steps;
@@ -140,6 +141,11 @@ pub enum Error {
         /// What it says of itself.
         version: String,
     },
+    /// clang's OpenMP code has no library.
+    #[error(
+        "OpenMP in CUDA sources needs LLVM's libomp.so.5, which is not on this machine: install a package such as Debian's libomp-dev"
+    )]
+    NoOpenMp,
     /// A response file cannot be read, or the headers not be written.
     #[error(transparent)]
     Compiler(#[from] device_compiler::Error),

@@ -459,10 +459,12 @@ pub fn words(list: &OsStr) -> Vec<OsString> {
     split(list, |byte| byte == b',' || byte.is_ascii_whitespace())
 }
 
+/// As nvcc splits: separators behind a backslash and in double quotes belong to the word.
 fn split(list: &OsStr, separates: impl Fn(u8) -> bool) -> Vec<OsString> {
     let mut found = Vec::new();
     let mut word = Vec::new();
     let mut quote = None;
+    let mut is_quoted_inside = false;
     let mut bytes = list.as_bytes().iter().copied().peekable();
     while let Some(byte) = bytes.next() {
         match quote {
@@ -471,7 +473,15 @@ fn split(list: &OsStr, separates: impl Fn(u8) -> bool) -> Vec<OsString> {
             None if byte == b'\\' && bytes.peek().is_some_and(|next| separates(*next)) => {
                 word.extend(bytes.next());
             }
-            // Quotes inside a word are the macro's text: -DNAME=\"x\".
+            None if byte == b'\\' && bytes.peek() == Some(&b'"') => {
+                word.push(byte);
+                word.extend(bytes.next());
+            }
+            None if is_quoted_inside || byte == b'"' && !word.is_empty() => {
+                // Quotes inside a word are the macro's text: -DNAME=\"x\".
+                is_quoted_inside ^= byte == b'"';
+                word.push(byte);
+            }
             None if matches!(byte, b'"' | b'\'') && word.is_empty() => quote = Some(byte),
             None if separates(byte) => {
                 if !word.is_empty() {
@@ -713,6 +723,8 @@ mod tests {
         assert_eq!(all("a,b,,c"), ["a", "b", "c"]);
         assert_eq!(all("\"a,b\",c"), ["a,b", "c"]);
         assert_eq!(all("N=\\\"x\\\""), ["N=\\\"x\\\""], "a macro's text keeps its quotes");
+        assert_eq!(all("N=\"x,y\",M=1"), ["N=\"x,y\"", "M=1"], "and its commas");
+        assert_eq!(all("N='x,y'"), ["N='x", "y'"], "as nvcc 13 does");
         assert_eq!(all("f(x\\,y)=x"), ["f(x,y)=x"]);
         assert_eq!(words(OsStr::new("-Wall -Wextra,-fPIC")), ["-Wall", "-Wextra", "-fPIC"]);
         assert_eq!(words(OsStr::new("\"-fPIC\"")), ["-fPIC"]);

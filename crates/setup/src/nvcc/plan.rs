@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::call::{Call, DependencyKind, Input, Language, Runtime};
-use super::{Error, Nvcc, extension, io_error, libraries, relocatable, toolkit};
+use super::{Error, Nvcc, extension, io_error, libraries, openmp, relocatable, toolkit};
 use crate::debian::package::hex;
 
 /// A step.
@@ -575,8 +575,18 @@ impl Making<'_> {
             }
         }
         rest.extend(call.library_folders.iter().map(|folder| word("-L", folder)));
-        // Those of the compiler's that change what is linked: -fopenmp, -pthread, -fsanitize.
-        rest.extend(call.host.iter().cloned());
+        // Those of the compiler's that change what is linked: -pthread, -fsanitize.
+        let has_openmp = call.host.iter().any(openmp::is_option);
+        match has_openmp.then(|| openmp::words(nvcc.parts().toolchain)) {
+            Some(Some(library)) => {
+                rest.extend(call.host.iter().filter(|option| !openmp::is_option(option)).cloned());
+                rest.extend(library);
+            }
+            Some(None) if call.sources().any(|(_, language)| language == Language::Cuda) => {
+                return Err(Error::NoOpenMp);
+            }
+            _ => rest.extend(call.host.iter().cloned()),
+        }
         let folder = nvcc.toolkit.join(toolkit::LIBRARIES);
         rest.extend([word("-L", &folder.join("stubs")), word("-L", &folder)]);
         if call.runtime != Runtime::None {
