@@ -1,6 +1,8 @@
 // CUDA's <cuda_runtime.h> for AMD targets. Every source in CUDA's dialect (marked by __FERROCM_CUDA__) includes it first, as with nvcc.
 // For a source in HIP's dialect, it only adds names that HIP lacks.
 #pragma once
+// Included by its path, which would make it and what it includes the program's own, with its warnings.
+#pragma clang system_header
 #include "ferrocm_letters_begin.h"
 #if !defined(__HIPCC_RTC__)
 #if defined(__FERROCM_CUDA__)

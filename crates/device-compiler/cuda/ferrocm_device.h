@@ -68,7 +68,7 @@ static __device__ __attribute__((always_inline, unused)) inline int __ffsll(long
 static __device__ __attribute__((always_inline, unused)) inline void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 static __device__ __attribute__((always_inline, unused)) inline void __brkpt() { __builtin_trap(); }
 // Host functions may name it, too, when they are parsed for the device.
-static __host__ __device__ __attribute__((always_inline, unused)) inline void __trap() { __builtin_trap(); }
+static __host__ __device__ __attribute__((always_inline, noreturn, unused)) inline void __trap() { __builtin_trap(); }
 
 // Atomic sums of one or two 16-bit numbers in memory: a compare-exchange loop on their word.
 template <typename Pair> static __device__ inline Pair __cuda_atomic_add_pair(Pair *at, Pair value) {

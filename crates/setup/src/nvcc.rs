@@ -223,7 +223,8 @@ impl<'a> Nvcc<'a> {
         }
         let questions = call.host_questions();
         if !questions.is_empty() {
-            // Of clang, which compiles the host code of CUDA sources, so that its options are chosen for them.
+            // Of clang, which compiles the host code of CUDA sources, so that its options are chosen for
+            // them.
             let mut clang = self.parts().toolchain.command();
             clang.args(questions.into_iter().map(|question| match question == "-dumpfullversion" {
                 // GCC's; clang's version is always full.

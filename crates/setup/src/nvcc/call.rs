@@ -345,8 +345,8 @@ impl Call {
         })
     }
 
-    /// The options that ask the host's compiler of itself, as in `nvcc .c -Xcompiler --version`. The inputs do
-    /// not count then.
+    /// The options that ask the host's compiler of itself, as in `nvcc .c -Xcompiler --version`. The inputs
+    /// do not count then.
     pub(super) fn host_questions(&self) -> Vec<&OsString> {
         let is_question = |option: &&OsString| HOST_QUESTIONS.iter().any(|question| *option == question);
         self.host.iter().filter(is_question).collect()

@@ -1,5 +1,7 @@
 // Read after CUDA's runtime header by every source that nvcc compiles.
 #pragma once
+// Included by its path, which would make it and what it includes the program's own, with its warnings.
+#pragma clang system_header
 // The macros by which programs know nvcc. As options, HIP's headers would take the compiler for NVIDIA's.
 #if !defined(__NVCC__)
 #define __NVCC__ 1
