@@ -27,12 +27,19 @@
 #pragma push_macro("nodiscard")
 #undef nodiscard
 #define nodiscard maybe_unused
+#include "ferrocm_values_begin.h"
 #include <hip/hip_runtime_api.h>
+#include "ferrocm_values_end.h"
 #pragma pop_macro("nodiscard")
 #undef warpSize
 // HIP has these for floats, too, which CUDA's programs define themselves.
 #define atomicMin __cuda_hip_atomicMin
 #define atomicMax __cuda_hip_atomicMax
+#elif !defined(__HIPCC__)
+// A compiler of plain C++.
+#include "ferrocm_values_begin.h"
+#include <hip/hip_runtime_api.h>
+#include "ferrocm_values_end.h"
 #endif
 #include <hip/hip_runtime.h>
 #undef atomicMin
@@ -51,12 +58,20 @@ __host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const {
 #endif
 #include "ferrocm_runtime_names.h"
 #include "ferrocm_device.h"
+#if !defined(__HIPCC_RTC__) && (defined(__FERROCM_CUDA__) || !defined(__HIPCC__))
+#include "ferrocm_aligned_vectors.h"
+#include "ferrocm_runtime_types.h"
+#include "ferrocm_launch.h"
+#include "ferrocm_runtime_composed.h"
+#include "ferrocm_entries.h"
+#include "ferrocm_runtime_refused.h"
+#include "ferrocm_runtime_functions.h"
+#endif
 #if defined(__FERROCM_CUDA__)
 // nvcc accepts narrowing in braces, such as an int for a bool, with a warning.
 #pragma clang diagnostic warning "-Wc++11-narrowing"
 #include "ferrocm_warp.h"
 #if !defined(__HIPCC_RTC__)
-#include "ferrocm_runtime_functions.h"
 #include "ferrocm_host_math.h"
 #endif
 #include "ferrocm_minmax.h"

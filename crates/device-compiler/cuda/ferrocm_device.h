@@ -104,9 +104,5 @@ static __device__ __attribute__((always_inline, unused)) inline size_t __cvta_ge
 static __device__ __attribute__((always_inline, unused)) inline void *__cvta_global_to_generic(size_t at) {
     return reinterpret_cast<void *>(at);
 }
-
-#if !defined(__HIPCC_RTC__)
-template <typename T> struct __cuda_same { typedef T type; };
-#endif
 #endif
 #include "ferrocm_letters_end.h"

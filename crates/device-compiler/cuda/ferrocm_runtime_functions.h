@@ -1,12 +1,17 @@
 // CUDA's functions of host code that are more than another name for HIP's: overloads for typed pointers, kernels and symbols, default
 // arguments, forms of CUDA 12 and 13, and what a program is told of the GPU. In CUDA's dialect.
 #pragma once
+#pragma GCC system_header
 #include "ferrocm_letters_begin.h"
 #define __CUDA_HOST static __attribute__((unused)) inline
 
 // The GPU as device code sees it: warps of 32 lanes, and the architecture of an RTX 40.
 __CUDA_HOST void __cuda_as_device_code_sees(hipDeviceProp_t *properties) {
+#if defined(__FERROCM_CUDA__)
     properties->__cuda_warp_size = 32;
+#else
+    properties->warpSize = 32;
+#endif
     properties->major = 8;
     properties->minor = 9;
 }
@@ -18,54 +23,12 @@ __CUDA_HOST cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int 
     return status;
 }
 #define cudaGetDeviceProperties_v2 cudaGetDeviceProperties
-#undef cudaDeviceGetAttribute
-__CUDA_HOST cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
-    const cudaError_t status = (hipDeviceGetAttribute)(value, attribute, device);
-    if (status == hipSuccess && attribute == hipDeviceAttributeWarpSize)
-        *value = 32;
-    else if (status == hipSuccess && attribute == hipDeviceAttributeComputeCapabilityMajor)
-        *value = 8;
-    else if (status == hipSuccess && attribute == hipDeviceAttributeComputeCapabilityMinor)
-        *value = 9;
-    return status;
-}
 #undef cudaFuncGetAttributes
 template <typename F> __CUDA_HOST cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, F *kernel) {
     const cudaError_t status = (hipFuncGetAttributes)(attributes, reinterpret_cast<const void *>(kernel));
     if (status == hipSuccess)
         attributes->binaryVersion = attributes->ptxVersion = 89;
     return status;
-}
-#undef cudaRuntimeGetVersion
-__CUDA_HOST cudaError_t cudaRuntimeGetVersion(int *version) {
-    const cudaError_t status = (hipRuntimeGetVersion)(version);
-    if (status == hipSuccess)
-        *version = CUDART_VERSION;
-    return status;
-}
-#undef cudaDriverGetVersion
-__CUDA_HOST cudaError_t cudaDriverGetVersion(int *version) {
-    const cudaError_t status = (hipDriverGetVersion)(version);
-    if (status == hipSuccess)
-        *version = CUDART_VERSION;
-    return status;
-}
-// Profilers of CUDA record between these; here, nothing listens.
-#undef cudaProfilerStart
-#undef cudaProfilerStop
-__CUDA_HOST cudaError_t cudaProfilerStart() { return hipSuccess; }
-__CUDA_HOST cudaError_t cudaProfilerStop() { return hipSuccess; }
-// Makes a device ready without making it the current one.
-__CUDA_HOST cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
-    int current = 0;
-    cudaError_t status = (hipGetDevice)(&current);
-    if (status == hipSuccess)
-        status = (hipSetDevice)(device);
-    if (status != hipSuccess)
-        return status;
-    status = (hipFree)(nullptr);
-    const cudaError_t back = (hipSetDevice)(current);
-    return status == hipSuccess ? back : status;
 }
 
 // Memory
@@ -88,13 +51,7 @@ __CUDA_HOST cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *at, siz
 __CUDA_HOST cudaError_t cudaMalloc3DArray(cudaArray_t *array, const cudaChannelFormatDesc *description, cudaExtent extent, unsigned flags = 0) {
     return (hipMalloc3DArray)(array, description, extent, flags);
 }
-#if !defined(cudaDevAttrMemoryPoolSupportedHandleTypes)
-#define cudaDevAttrMemoryPoolSupportedHandleTypes hipDeviceAttributeMemoryPoolSupportedHandleTypes
-#endif
 // Limits of NVIDIA's second cache are hints.
-#define cudaLimitMaxL2FetchGranularity (static_cast<hipLimit_t>(5))
-#define cudaLimitPersistingL2CacheSize (static_cast<hipLimit_t>(6))
-__CUDA_HOST cudaError_t cudaCtxResetPersistingL2Cache() { return hipSuccess; }
 #undef cudaDeviceSetLimit
 __CUDA_HOST cudaError_t cudaDeviceSetLimit(hipLimit_t limit, size_t value) {
     return limit == cudaLimitMaxL2FetchGranularity || limit == cudaLimitPersistingL2CacheSize ? hipSuccess : (hipDeviceSetLimit)(limit, value);
@@ -174,6 +131,9 @@ __CUDA_HOST cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags) { re
 // Kernels, which need no cast.
 #undef cudaFuncSetAttribute
 template <typename F> __CUDA_HOST cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int value) {
+    // Attributes of clusters.
+    if (attribute > hipFuncAttributeMax)
+        return hipErrorNotSupported;
     return (hipFuncSetAttribute)(reinterpret_cast<const void *>(kernel), attribute, value);
 }
 #undef cudaFuncSetCacheConfig
@@ -198,6 +158,11 @@ __CUDA_HOST cudaError_t cudaLaunchCooperativeKernel(F *kernel, dim3 grid, dim3 b
 template <typename F> __CUDA_HOST cudaError_t cudaFuncGetName(const char **name, F *kernel) {
     *name = (hipKernelNameRefByPtr)(reinterpret_cast<const void *>(kernel), nullptr);
     return *name != nullptr ? hipSuccess : hipErrorInvalidDeviceFunction;
+}
+#endif
+#if HIP_VERSION_MAJOR >= 7
+template <typename F> __CUDA_HOST cudaError_t cudaGetKernel(cudaKernel_t *kernel, F *symbol) {
+    return (hipGetFuncBySymbol)(reinterpret_cast<hipFunction_t *>(kernel), reinterpret_cast<const void *>(symbol));
 }
 #endif
 
@@ -227,192 +192,13 @@ __CUDA_HOST cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *size, 
     return hipSuccess;
 }
 #if HIP_VERSION_MAJOR >= 7
-// Attributes of a launch, of streams and of nodes. HIP knows a part of them.
-#undef cudaLaunchAttributeID
-#undef cudaStreamAttrID
-#undef cudaKernelNodeAttrID
-enum cudaLaunchAttributeID {
-    cudaLaunchAttributeIgnore = 0,
-#undef cudaLaunchAttributeAccessPolicyWindow
-    cudaLaunchAttributeAccessPolicyWindow = 1,
-#undef cudaLaunchAttributeCooperative
-    cudaLaunchAttributeCooperative = 2,
-#undef cudaLaunchAttributeSynchronizationPolicy
-    cudaLaunchAttributeSynchronizationPolicy = 3,
-    cudaLaunchAttributeClusterDimension = 4,
-    cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
-    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
-    cudaLaunchAttributeProgrammaticEvent = 7,
-#undef cudaLaunchAttributePriority
-    cudaLaunchAttributePriority = 8,
-#undef cudaLaunchAttributeMemSyncDomainMap
-    cudaLaunchAttributeMemSyncDomainMap = 9,
-#undef cudaLaunchAttributeMemSyncDomain
-    cudaLaunchAttributeMemSyncDomain = 10,
-    cudaLaunchAttributePreferredClusterDimension = 11,
-    cudaLaunchAttributeLaunchCompletionEvent = 12,
-    cudaLaunchAttributeDeviceUpdatableKernelNode = 13,
-    cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
-};
-typedef cudaLaunchAttributeID cudaStreamAttrID;
-typedef cudaLaunchAttributeID cudaKernelNodeAttrID;
-#undef cudaStreamAttributeAccessPolicyWindow
-#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
-#undef cudaStreamAttributeSynchronizationPolicy
-#define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
-#undef cudaStreamAttributeMemSyncDomainMap
-#define cudaStreamAttributeMemSyncDomainMap cudaLaunchAttributeMemSyncDomainMap
-#undef cudaStreamAttributeMemSyncDomain
-#define cudaStreamAttributeMemSyncDomain cudaLaunchAttributeMemSyncDomain
-#undef cudaStreamAttributePriority
-#define cudaStreamAttributePriority cudaLaunchAttributePriority
-#undef cudaKernelNodeAttributeAccessPolicyWindow
-#define cudaKernelNodeAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
-#undef cudaKernelNodeAttributeCooperative
-#define cudaKernelNodeAttributeCooperative cudaLaunchAttributeCooperative
-#undef cudaKernelNodeAttributePriority
-#define cudaKernelNodeAttributePriority cudaLaunchAttributePriority
-
-enum cudaClusterSchedulingPolicy {
-    cudaClusterSchedulingPolicyDefault = 0,
-    cudaClusterSchedulingPolicySpread = 1,
-    cudaClusterSchedulingPolicyLoadBalancing = 2,
-};
-#undef cudaLaunchAttributeValue
-#undef cudaStreamAttrValue
-#undef cudaKernelNodeAttrValue
-// As large as HIP's, with HIP's fields at the same place.
-union cudaLaunchAttributeValue {
-    char pad[64];
-    hipAccessPolicyWindow accessPolicyWindow;
-    int cooperative;
-    hipSynchronizationPolicy syncPolicy;
-    struct {
-        unsigned x, y, z;
-    } clusterDim;
-    cudaClusterSchedulingPolicy clusterSchedulingPolicyPreference;
-    int programmaticStreamSerializationAllowed;
-    struct {
-        hipEvent_t event;
-        int flags;
-        int triggerAtBlockStart;
-    } programmaticEvent;
-    int priority;
-    hipLaunchMemSyncDomainMap memSyncDomainMap;
-    hipLaunchMemSyncDomain memSyncDomain;
-    struct {
-        unsigned x, y, z;
-    } preferredClusterDim;
-    struct {
-        hipEvent_t event;
-        int flags;
-    } launchCompletionEvent;
-    struct {
-        int deviceUpdatable;
-        void *devNode;
-    } deviceUpdatableKernelNode;
-    unsigned sharedMemCarveout;
-};
-static_assert(sizeof(cudaLaunchAttributeValue) == sizeof(hipLaunchAttributeValue), "HIP's size");
-typedef cudaLaunchAttributeValue cudaStreamAttrValue;
-typedef cudaLaunchAttributeValue cudaKernelNodeAttrValue;
-#undef cudaLaunchAttribute
-#undef cudaLaunchAttribute_st
-struct cudaLaunchAttribute_st {
-    cudaLaunchAttributeID id;
-    char pad[8 - sizeof(cudaLaunchAttributeID)];
-    union {
-        cudaLaunchAttributeValue val;
-        cudaLaunchAttributeValue value;
-    };
-};
-typedef cudaLaunchAttribute_st cudaLaunchAttribute;
-#undef cudaLaunchConfig_st
-#undef cudaLaunchConfig_t
-struct cudaLaunchConfig_st {
-    dim3 gridDim;
-    dim3 blockDim;
-    size_t dynamicSmemBytes;
-    hipStream_t stream;
-    cudaLaunchAttribute *attrs;
-    unsigned numAttrs;
-};
-typedef cudaLaunchConfig_st cudaLaunchConfig_t;
-
-// The configuration for HIP. Attributes that only allow an earlier start, or that hint, are left out. What would change the meaning of a
-// kernel is refused: clusters of several blocks, and events that the launch should record.
-__CUDA_HOST cudaError_t __cuda_launch_config(const cudaLaunchConfig_t *from, hipLaunchConfig_t *to, hipLaunchAttribute *attributes, unsigned room) {
-    to->gridDim = from->gridDim;
-    to->blockDim = from->blockDim;
-    to->dynamicSmemBytes = from->dynamicSmemBytes;
-    to->stream = from->stream;
-    to->attrs = attributes;
-    to->numAttrs = 0;
-    for (unsigned i = 0; i < from->numAttrs; ++i) {
-        const cudaLaunchAttribute &attribute = from->attrs[i];
-        switch (attribute.id) {
-        case cudaLaunchAttributeIgnore:
-        case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-        case cudaLaunchAttributeProgrammaticStreamSerialization:
-        case cudaLaunchAttributePreferredClusterDimension:
-        case cudaLaunchAttributePreferredSharedMemoryCarveout:
-            break;
-        case cudaLaunchAttributeClusterDimension:
-            if (attribute.val.clusterDim.x > 1 || attribute.val.clusterDim.y > 1 || attribute.val.clusterDim.z > 1)
-                return hipErrorNotSupported;
-            break;
-        case cudaLaunchAttributeProgrammaticEvent:
-        case cudaLaunchAttributeLaunchCompletionEvent:
-        case cudaLaunchAttributeDeviceUpdatableKernelNode:
-            return hipErrorNotSupported;
-        default:
-            if (to->numAttrs == room)
-                return hipErrorInvalidValue;
-            attributes[to->numAttrs].id = static_cast<hipLaunchAttributeID>(attribute.id);
-            __builtin_memcpy(&attributes[to->numAttrs].val, &attribute.val, sizeof(attribute.val));
-            ++to->numAttrs;
-        }
-    }
-    return hipSuccess;
-}
-#undef cudaLaunchKernelExC
-__CUDA_HOST cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **arguments) {
-    hipLaunchConfig_t launch;
-    hipLaunchAttribute attributes[16];
-    const cudaError_t status = __cuda_launch_config(config, &launch, attributes, 16);
-    return status == hipSuccess ? (hipLaunchKernelExC)(&launch, kernel, arguments) : status;
-}
+template <typename T> struct __cuda_same { typedef T type; };
 #undef cudaLaunchKernelEx
 // Each argument is converted to the type of the kernel's parameter.
 template <typename... P>
 __CUDA_HOST cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), typename __cuda_same<P>::type... arguments) {
     void *all[] = {const_cast<void *>(static_cast<const void *>(__builtin_addressof(arguments)))..., nullptr};
     return cudaLaunchKernelExC(config, reinterpret_cast<const void *>(kernel), all);
-}
-// No target has clusters of blocks.
-template <typename F> __CUDA_HOST cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, F *, const cudaLaunchConfig_t *) {
-    *clusters = 0;
-    return hipErrorNotSupported;
-}
-template <typename F> __CUDA_HOST cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, F *, const cudaLaunchConfig_t *) {
-    *size = 0;
-    return hipErrorNotSupported;
-}
-#undef cudaStreamSetAttribute
-__CUDA_HOST cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID id, const cudaStreamAttrValue *value) {
-    return (hipStreamSetAttribute)(stream, static_cast<hipLaunchAttributeID>(id), reinterpret_cast<const hipLaunchAttributeValue *>(value));
-}
-#undef cudaStreamGetAttribute
-__CUDA_HOST cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID id, cudaStreamAttrValue *value) {
-    return (hipStreamGetAttribute)(stream, static_cast<hipLaunchAttributeID>(id), reinterpret_cast<hipLaunchAttributeValue *>(value));
-}
-#undef cudaGraphKernelNodeSetAttribute
-__CUDA_HOST cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaKernelNodeAttrID id, const cudaKernelNodeAttrValue *value) {
-    return (hipGraphKernelNodeSetAttribute)(node, static_cast<hipLaunchAttributeID>(id), reinterpret_cast<const hipLaunchAttributeValue *>(value));
-}
-#undef cudaGraphKernelNodeGetAttribute
-__CUDA_HOST cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaKernelNodeAttrID id, cudaKernelNodeAttrValue *value) {
-    return (hipGraphKernelNodeGetAttribute)(node, static_cast<hipLaunchAttributeID>(id), reinterpret_cast<hipLaunchAttributeValue *>(value));
 }
 
 // Graphs. Since CUDA 13, dependencies have data of their own; HIP's have none, so what is passed must be null.
@@ -435,17 +221,17 @@ __CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
     return (hipStreamUpdateCaptureDependencies)(stream, after, n, flags);
 }
 __CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after, const hipGraphEdgeData *edges, size_t n,
-                                                            unsigned flags) {
+                                                            unsigned flags = 0) {
     return edges == nullptr ? (hipStreamUpdateCaptureDependencies)(stream, after, n, flags) : hipErrorNotSupported;
 }
 #define cudaStreamUpdateCaptureDependencies_v2 cudaStreamUpdateCaptureDependencies
 #undef cudaGraphAddNode
-__CUDA_HOST cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t n, hipGraphNodeParams *params) {
-    return (hipGraphAddNode)(node, graph, after, n, params);
+__CUDA_HOST cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t n, cudaGraphNodeParams *params) {
+    return __cuda_graph_add_node(node, graph, after, n, params);
 }
 __CUDA_HOST cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, const hipGraphEdgeData *edges, size_t n,
-                                         hipGraphNodeParams *params) {
-    return edges == nullptr ? (hipGraphAddNode)(node, graph, after, n, params) : hipErrorNotSupported;
+                                         cudaGraphNodeParams *params) {
+    return edges == nullptr ? __cuda_graph_add_node(node, graph, after, n, params) : hipErrorNotSupported;
 }
 #define cudaGraphAddNode_v2 cudaGraphAddNode
 #define __CUDA_DEPENDENCIES(NAME, HIP)                                                                                                     \
@@ -474,13 +260,40 @@ __CUDA_HOST cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *fr
     return status;
 }
 #define cudaGraphGetEdges_v2 cudaGraphGetEdges
-#undef cudaGetDriverEntryPoint
-__CUDA_HOST cudaError_t cudaGetDriverEntryPoint(const char *name, void **at, unsigned long long flags, hipDriverEntryPointQueryResult *result = nullptr) {
-    return (hipGetDriverEntryPoint)(name, at, flags, result);
+#undef cudaGraphNodeGetDependencies
+__CUDA_HOST cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *others, size_t *n) {
+    return (hipGraphNodeGetDependencies)(node, others, n);
 }
-__CUDA_HOST cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **at, unsigned, unsigned long long flags,
-                                                         hipDriverEntryPointQueryResult *result = nullptr) {
-    return (hipGetDriverEntryPoint)(name, at, flags, result);
+__CUDA_HOST cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *others, hipGraphEdgeData *edges, size_t *n) {
+    return cudaGraphNodeGetDependencies_v2(node, others, edges, n);
+}
+#undef cudaGraphNodeGetDependentNodes
+__CUDA_HOST cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *others, size_t *n) {
+    return (hipGraphNodeGetDependentNodes)(node, others, n);
+}
+__CUDA_HOST cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *others, hipGraphEdgeData *edges, size_t *n) {
+    return cudaGraphNodeGetDependentNodes_v2(node, others, edges, n);
+}
+
+// Several copies. Since CUDA 13, none is named that failed.
+#undef cudaMemcpyBatchAsync
+__CUDA_HOST cudaError_t cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, hipMemcpyAttributes *attributes, size_t *first,
+                                             size_t attributes_count, size_t *failed, cudaStream_t stream) {
+    return (hipMemcpyBatchAsync)(to, from, sizes, count, attributes, first, attributes_count, failed, stream);
+}
+__CUDA_HOST cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+                                             hipMemcpyAttributes *attributes, size_t *first, size_t attributes_count, cudaStream_t stream) {
+    size_t failed;
+    return (hipMemcpyBatchAsync)(const_cast<void **>(to), const_cast<void **>(from), const_cast<size_t *>(sizes), count,
+                                 attributes, first, attributes_count, &failed, stream);
+}
+#undef cudaMemcpy3DBatchAsync
+__CUDA_HOST cudaError_t cudaMemcpy3DBatchAsync(size_t count, hipMemcpy3DBatchOp *copies, size_t *failed, unsigned long long flags, cudaStream_t stream) {
+    return (hipMemcpy3DBatchAsync)(count, copies, failed, flags, stream);
+}
+__CUDA_HOST cudaError_t cudaMemcpy3DBatchAsync(size_t count, hipMemcpy3DBatchOp *copies, unsigned long long flags, cudaStream_t stream) {
+    size_t failed;
+    return (hipMemcpy3DBatchAsync)(count, copies, &failed, flags, stream);
 }
 #endif
 #undef cudaGraphInstantiate
@@ -505,10 +318,21 @@ __CUDA_HOST cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t gr
 __CUDA_HOST cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *node, hipGraphExecUpdateResult *result) {
     return (hipGraphExecUpdate)(exec, graph, node, result);
 }
+
+// Channels of named formats.
+__CUDA_HOST cudaChannelFormatDesc cudaCreateChannelDescHalf() { return (hipCreateChannelDesc)(16, 0, 0, 0, hipChannelFormatKindFloat); }
+__CUDA_HOST cudaChannelFormatDesc cudaCreateChannelDescHalf1() { return (hipCreateChannelDesc)(16, 0, 0, 0, hipChannelFormatKindFloat); }
+__CUDA_HOST cudaChannelFormatDesc cudaCreateChannelDescHalf2() { return (hipCreateChannelDesc)(16, 16, 0, 0, hipChannelFormatKindFloat); }
+__CUDA_HOST cudaChannelFormatDesc cudaCreateChannelDescHalf4() { return (hipCreateChannelDesc)(16, 16, 16, 16, hipChannelFormatKindFloat); }
+__CUDA_HOST cudaChannelFormatDesc cudaCreateChannelDescNV12() { return (hipCreateChannelDesc)(8, 8, 8, 0, cudaChannelFormatKindNV12); }
 #undef __CUDA_HOST
 
+// No graph is launched from device code, and no handle of a conditional node exists: a program cannot get here with a valid one.
+static __device__ __attribute__((unused)) inline cudaGraphExec_t cudaGetCurrentGraphExec() { return nullptr; }
+static __device__ __attribute__((unused)) inline void cudaGraphSetConditional(cudaGraphConditionalHandle, unsigned) { __builtin_trap(); }
+
 // clang calls these for bfloat16 in host code. Debian 12's libgcc and Rust's libraries lack them.
-#if !defined(__HIP_DEVICE_COMPILE__) && defined(__x86_64__) && defined(__SSE2__)
+#if defined(__FERROCM_CUDA__) && !defined(__HIP_DEVICE_COMPILE__) && defined(__x86_64__) && defined(__SSE2__)
 extern "C" __attribute__((weak)) __bf16 __truncsfbf2(float x) {
     unsigned bits;
     __builtin_memcpy(&bits, &x, 4);

@@ -1,6 +1,7 @@
 //! `ferrocm hipcc` and `ferrocm nvcc`. The compiled programs run on virtual GPUs.
 
 mod libraries;
+mod names;
 mod nvcc;
 mod programs;
 

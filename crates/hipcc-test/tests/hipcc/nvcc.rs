@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::{CMAKE_VARIABLE, DEVICES, FERROCM, command, folder_with, succeeds};
 
 /// The standard error of a command, which must succeed or fail.
-fn told(command: &mut Command, is_fine: bool) -> String {
+pub(crate) fn told(command: &mut Command, is_fine: bool) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.success(), is_fine, "{command:?}: {err}");

@@ -30,7 +30,25 @@ const EMPTY: [&str; 3] = ["libcudadevrt.a", "libculibos.a", "libnvToolsExt.a"];
 /// The HIP library by CUDA's names.
 const SHARED: [&str; 4] = ["libcudart.so", "libcuda.so", "stubs/libcuda.so", "stubs/libamdhip64.so.7"];
 /// Headers that C programs include, too.
-const RUNTIME: [&str; 3] = ["cuda.h", "cuda_runtime.h", "cuda_runtime_api.h"];
+const FOR_C: [&str; 17] = [
+    "builtin_types.h",
+    "channel_descriptor.h",
+    "cuda.h",
+    "cudaProfiler.h",
+    "cuda_device_runtime_api.h",
+    "cuda_profiler_api.h",
+    "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "device_types.h",
+    "driver_functions.h",
+    "driver_types.h",
+    "host_defines.h",
+    "library_types.h",
+    "surface_types.h",
+    "texture_types.h",
+    "vector_functions.h",
+    "vector_types.h",
+];
 /// Programs of CUDA's that build systems only ask for their places.
 const PLACES: [&str; 3] = ["fatbinary", "nvlink", "ptxas"];
 
@@ -108,16 +126,13 @@ fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error
 
 /// A header for compilers of plain C and C++, where programs may ignore a status.
 fn wrapper(header: &Path) -> String {
-    let is_runtime = header.file_name().is_some_and(|name| RUNTIME.iter().any(|other| name == *other));
+    let is_for_c = header.file_name().is_some_and(|name| FOR_C.iter().any(|other| name == *other));
     let beside = |name: &str| header.with_file_name(name).display().to_string();
     // In C, there are the names of types, values and functions only.
-    let for_c = match is_runtime {
+    let for_c = match is_for_c {
         true => format!(
-            "#if !defined(__cplusplus)\n#include <hip/hip_runtime_api.h>\n#include \"{}\"\n#include \"{}\"\n\
-             #if !defined(CUDA_VERSION)\n#define CUDA_VERSION 12080\n#endif\n\
-             #if !defined(CUDART_VERSION)\n#define CUDART_VERSION 12080\n#endif\n#else\n#include \"{}\"\n",
-            beside("ferrocm_runtime_names.h"),
-            beside("ferrocm_driver_table.h"),
+            "#if !defined(__cplusplus)\n#include \"{}\"\n#else\n#include \"{}\"\n",
+            beside("ferrocm_c.h"),
             // Programs look for CUDA's guards.
             beside("ferrocm_guards.h")
         ),

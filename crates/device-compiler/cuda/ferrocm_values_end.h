@@ -1,0 +1,24 @@
+// Ends ferrocm_values_begin.h.
+#undef hipErrorTbd
+#undef hipFuncAttributeMax
+#undef hipLimitRange
+#undef hipMemRangeAttributeCoherencyMode
+#undef hipDeviceAttributeVendorSpecificBegin
+#undef hipMemAllocationTypeMax
+#undef hipMemHandleTypeWin32Kmt
+#undef hipDevP2PAttrHipArrayAccessSupported
+#undef hipExternalMemoryHandleTypeNvSciBuf
+#undef hipExternalSemaphoreHandleTypeTimelineSemaphoreWin32
+#undef hipGraphNodeTypeCount
+#undef hipGraphExecUpdateErrorUnsupportedFunctionChange
+#undef hipGraphInstantiateMultipleDevicesNotSupported
+#undef hipGraphDebugDotFlagsHandles
+#undef hipLaunchAttributeMax
+#undef HIP_AD_FORMAT_FLOAT
+#undef HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
+#undef HIP_FUNC_ATTRIBUTE_MAX
+#undef hipJitOptionIRtoISAOptCountExt
+#undef hipLibraryBinaryIsPreserved
+#undef hipMemAccessFlagsProtReadWrite
+#undef hipMemLocationTypeHostNumaCurrent
+#undef hipMemcpySrcAccessOrderMax
