@@ -6,7 +6,7 @@ const LAYERS: &[&[&str]] = &[
     &["error"],
     &["files", "private"],
     &["cuda"],
-    &["cache", "metrics", "overlay", "toolchain"],
+    &["cache", "metrics", "nvrtc", "overlay", "toolchain"],
     &["nvcc", "reads"],
     &["facts"],
 ];
