@@ -2,6 +2,8 @@
 // For a source in HIP's dialect, it only adds names that HIP lacks.
 #pragma once
 #include "ferrocm_letters_begin.h"
+// What a pragma in a macro with parameters becomes.
+#define __ferrocm_pragma(...) _Pragma(#__VA_ARGS__)
 #if !defined(__HIPCC_RTC__)
 #if defined(__FERROCM_CUDA__)
 // nvcc's header brings these.
