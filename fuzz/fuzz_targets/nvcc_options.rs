@@ -2,8 +2,8 @@
 //! source keeps its length and its lines.
 #![no_main]
 
-use device_compiler::launches;
 use device_compiler::nvcc::{options, response};
+use device_compiler::{launches, pragmas};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -24,5 +24,9 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(text) = launches::rewrite(&source) {
         assert_eq!((text.len(), text.lines().count()), (source.len(), source.lines().count()));
         assert_eq!(launches::rewrite(&text), None);
+    }
+    if let Some(text) = pragmas::rewrite(&source) {
+        assert_eq!(text.matches('\n').count(), source.matches('\n').count());
+        assert_eq!(pragmas::rewrite(&text), None);
     }
 });

@@ -136,3 +136,49 @@ extern "C" __global__ void others(const int *in, unsigned *out, unsigned *counte
     asm volatile("atom.global.dec.u32 %0, [%1], 6;" : "=r"(before) : "l"(counters) : "memory");
     asm("{ .reg .pred p, q; isspacep.shared p, %1; isspacep.global q, %2; and.pred p, p, q; selp.u32 %0, 1, 0, p; }" : "=r"(o[19]) : "l"(local), "l"(in));
 }
+
+// Macros with a definition in each branch, of which the compiler chooses: for an instruction's hint, and for whole functions.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define HINT(size) ".L2::" #size "B"
+#define WITH_OTHER(name, type, reg, c_type, op)                                                                                              \
+    static __device__ inline c_type name(c_type x, int mask) {                                                                               \
+        c_type result = x;                                                                                                                   \
+        asm("{.reg ." #type " r0;"                                                                                                           \
+            ".reg .pred p;"                                                                                                                  \
+            "shfl.sync.bfly.b32 r0|p, %1, %2, 31, -1;"                                                                                       \
+            "@p " #op "." #type " r0, r0, %1;"                                                                                               \
+            "mov." #type " %0, r0; }"                                                                                                        \
+            : "=" #reg(result) : #reg(x), "r"(mask));                                                                                        \
+        return result;                                                                                                                       \
+    }
+#define NAMED "not.b32"
+#else
+#define HINT(size)
+#define WITH_OTHER(name, type, reg, c_type, op)                                                                                              \
+    static __device__ inline c_type name(c_type x, int mask) {                                                                               \
+        asm("shfl.bfly.b32 %0, %0, 7, 31;" : "+" #reg(x));                                                                                   \
+        return x;                                                                                                                            \
+    }
+#define NAMED "neg.s32"
+#endif
+WITH_OTHER(add_other, s32, r, int, add)
+WITH_OTHER(max_other, f32, f, float, max)
+#undef WITH_OTHER
+extern "C" __global__ void chosen(const int *in, int *out) {
+    extern __shared__ int dynamic[];
+    __shared__ int fixed[4];
+    int x, *o = out + threadIdx.x * 6;
+    asm volatile("ld.global.nc" HINT(128) ".s32 %0, [%1];" : "=r"(x) : "l"(in + threadIdx.x));
+    o[0] = add_other(x, 1), o[1] = static_cast<int>(max_other(static_cast<float>(x), 2));
+    asm(NAMED " %0, %1;" : "=r"(o[2]) : "r"(x));
+    uint3 blocks;
+    asm("mov.v4.u32 {%0, %1, %2, _}, %%nctaid;" : "=r"(blocks.x), "=r"(blocks.y), "=r"(blocks.z));
+    o[3] = static_cast<int>(blocks.x * 100 + blocks.y * 10 + blocks.z);
+    if (threadIdx.x < 4)
+        fixed[threadIdx.x] = dynamic[threadIdx.x] = x;
+    __syncthreads();
+    asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(o[4]));
+    asm("mov.u32 %0, %%total_smem_size;" : "=r"(o[5]));
+    if (fixed[threadIdx.x % 4] != dynamic[threadIdx.x % 4])
+        o[5] = -1;
+}

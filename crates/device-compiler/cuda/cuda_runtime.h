@@ -4,6 +4,8 @@
 // Included by its path, which would make it and what it includes the program's own, with its warnings.
 #pragma clang system_header
 #include "ferrocm_letters_begin.h"
+// What a pragma in a macro with parameters becomes.
+#define __ferrocm_pragma(...) _Pragma(#__VA_ARGS__)
 #if !defined(__HIPCC_RTC__)
 #if defined(__FERROCM_CUDA__)
 // nvcc's header brings these.

@@ -3,6 +3,8 @@
 // Registers are bits: a function reads an argument as its instruction's type, and writes its result as bits, too.
 // Results come first, after the addresses.
 #pragma once
+// What a use of a macro with several definitions becomes: see `ptx::macros`.
+#define __cuda_ptx_select_this(...) __VA_ARGS__
 #include "ferrocm_letters_begin.h"
 namespace __cuda_ptx {
 #define __PTX static __device__ __attribute__((always_inline, unused)) inline
@@ -42,6 +44,15 @@ template <unsigned N> using bits = typename bits_of<N>::type;
 // Registers by the last character of an operand's constraint, which may be a macro.
 template <unsigned N> constexpr __host__ __device__ char last(const char (&constraint)[N]) { return constraint[N - 2]; }
 template <unsigned N> constexpr __host__ __device__ bool is_read(const char (&constraint)[N]) { return constraint[0] == '+'; }
+// Whether two texts are the same; a statement's may be a macro.
+template <unsigned N, unsigned M> constexpr __host__ __device__ bool is_text(const char (&a)[N], const char (&b)[M]) {
+    if (N != M)
+        return false;
+    for (unsigned i = 0; i < N && i < M; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
 template <char C> struct register_of { static_assert(C < 0, "PTX has no operands with this constraint"); };
 template <> struct register_of<'h'> { typedef unsigned short type; };
 template <> struct register_of<'r'> { typedef unsigned type; };

@@ -189,6 +189,39 @@ __PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, 
     mma_16_2<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
     set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
 }
+// Four products of 8 x 4 and 4 x 8 halves, each by four lanes and those 16 further, which have the lower and the right half. A lane has
+// four halves of a row or of a column of A and of B.
+__PTX float quad_half(const u32 (&words)[2], u32 lane, u32 i) {
+    const u32 low = __cuda_from_lane(words[0], lane), high = __cuda_from_lane(words[1], lane);
+    return static_cast<float>(as<f16>(static_cast<unsigned short>((i < 2 ? low : high) >> (i % 2 * 16))));
+}
+template <bool ARows, bool BRows> __PTX float quad_product(const u32 (&a)[2], const u32 (&b)[2], u32 row, u32 column, float sum) {
+    const u32 upper = (__cuda_lane() & 12) + row / 4 * 16, left = (__cuda_lane() & 12) + column / 4 * 16;
+    for (u32 k = 0; k < 4; k++) {
+        const float x = ARows ? quad_half(a, upper + row % 4, k) : quad_half(a, upper + k, row % 4);
+        const float y = BRows ? quad_half(b, left + k, column % 4) : quad_half(b, left + column % 4, k);
+        sum = __builtin_fmaf(x, y, sum);
+    }
+    return sum;
+}
+// A lane has a row of D in halves.
+template <bool ARows, bool BRows, typename D, typename A, typename B, typename C>
+__PTX void mma_quads_f16(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b0, B b1, C c0, C c1, C c2, C c3) {
+    const u32 a[2] = {as<u32>(a0), as<u32>(a1)}, b[2] = {as<u32>(b0), as<u32>(b1)};
+    f16x2 c[4] = {as<f16x2>(c0), as<f16x2>(c1), as<f16x2>(c2), as<f16x2>(c3)};
+    for (u32 i = 0; i < 8; i++)
+        c[i / 2][i % 2] = f16(quad_product<ARows, BRows>(a, b, __cuda_lane() % 4 + __cuda_lane() / 16 * 4, i, float(c[i / 2][i % 2])));
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+}
+// In f32, it has two columns of two rows in each half of D.
+template <bool ARows, bool BRows, typename D, typename A, typename B, typename C>
+__PTX void mma_quads_f32(D &d0, D &d1, D &d2, D &d3, D &d4, D &d5, D &d6, D &d7, A a0, A a1, B b0, B b1, C c0, C c1, C c2, C c3, C c4, C c5, C c6, C c7) {
+    const u32 a[2] = {as<u32>(a0), as<u32>(a1)}, b[2] = {as<u32>(b0), as<u32>(b1)}, lane = __cuda_lane();
+    float c[8] = {as<float>(c0), as<float>(c1), as<float>(c2), as<float>(c3), as<float>(c4), as<float>(c5), as<float>(c6), as<float>(c7)};
+    for (u32 i = 0; i < 8; i++)
+        c[i] = quad_product<ARows, BRows>(a, b, lane % 2 + i / 2 % 2 * 2 + lane / 16 * 4, i / 4 * 4 + lane / 2 % 2 * 2 + i % 2, c[i]);
+    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]), set(d4, c[4]), set(d5, c[5]), set(d6, c[6]), set(d7, c[7]);
+}
 #undef __PTX
 } // namespace __cuda_ptx
 #include "ferrocm_letters_end.h"

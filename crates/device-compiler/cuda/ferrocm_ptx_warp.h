@@ -223,6 +223,8 @@ __PTX_REDUX(redux_or, or)
 __PTX_REDUX(redux_xor, xor)
 
 // Special registers
+// All shared memory of a block, by the packet that launched it.
+__PTX u32 shared_size() { return ((const u32 *)__builtin_amdgcn_dispatch_ptr())[7]; }
 __PTX u32 laneid() { return __cuda_lane(); }
 __PTX u32 lanemask_eq() { return 1u << __cuda_lane(); }
 __PTX u32 lanemask_lt() { return lanemask_eq() - 1; }

@@ -2,7 +2,7 @@
 
 /// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["depfile", "diagnostics", "ir", "launches", "limits", "members", "ptx"],
+    &["depfile", "diagnostics", "ir", "launches", "limits", "members", "pragmas", "ptx"],
     &["error"],
     &["files", "private"],
     &["cuda"],

@@ -7,7 +7,8 @@
 //! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and reports what is missing.
 //! * [`nvcc`] finds NVIDIA's compiler and knows its options; [`nvrtc`] knows those of its run-time compiler.
 //! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
-//!   inline PTX into C++, and [`launches`] and [`members`] make launches and calls readable for clang.
+//!   inline PTX into C++, and [`launches`], [`members`] and [`pragmas`] make launches, calls and pragmas of
+//!   macros readable for clang.
 //! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
 //!   count what they do.
 //! * [`reads`] records which files a compilation depends on; [`cache`] finds earlier results by them.
@@ -48,6 +49,7 @@ mod metrics;
 pub mod nvcc;
 pub mod nvrtc;
 pub mod overlay;
+pub mod pragmas;
 mod private;
 pub mod ptx;
 pub mod reads;

@@ -1,11 +1,11 @@
-//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets, or
-//! with calls of member templates without `template`.
+//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets, with
+//! calls of member templates without `template`, or with macros that stand for a pragma.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, cuda, launches, members, ptx};
+use crate::{Error, cuda, launches, members, pragmas, ptx};
 
 /// The folders in which a quoted or bracketed name is looked up, after that of the including file.
 fn include_folders<'a>(
@@ -22,6 +22,22 @@ fn include_folders<'a>(
         }
     }
     folders
+}
+
+/// The macros that options define, each with its parameters and its body.
+fn defined<'a>(mut options: impl Iterator<Item = &'a OsString>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    while let Some(option) = options.next() {
+        let option = option.to_string_lossy();
+        let Some(text) = option.strip_prefix("-D") else { continue };
+        let text = match text.is_empty() {
+            true => options.next().map(|next| next.to_string_lossy().into_owned()).unwrap_or_default(),
+            false => text.to_owned(),
+        };
+        let (name, body) = text.split_once('=').unwrap_or((&text, "1"));
+        found.push((name.to_owned(), body.to_owned()));
+    }
+    found
 }
 
 /// A file in the form for clang.
@@ -55,13 +71,15 @@ pub fn named(path: &Path) -> PathBuf {
 }
 
 /// The source and the headers that it reaches, if [`ptx::rewrite_with`], with the macros of all, or
-/// [`launches::rewrite`] or [`members::rewrite`] changes them. Unreadable files are left for clang to report.
+/// [`launches::rewrite`], [`members::rewrite`] or [`pragmas::rewrite`] changes them. Unreadable files are left
+/// for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
     options: impl Iterator<Item = &'a OsString>,
 ) -> Vec<Rewritten> {
-    let folders = include_folders(includes, options);
+    let options: Vec<&OsString> = options.collect();
+    let folders = include_folders(includes, options.iter().copied());
     let mut seen = HashSet::from([source.to_owned()]);
     let mut files = vec![source.to_owned()];
     // By real path, so that each is a single file for clang, too, whatever its names.
@@ -80,22 +98,28 @@ pub fn rewritten<'a>(
         found.entry(real).or_insert_with(|| Rewritten { names: BTreeSet::new(), text }).names.insert(file);
     }
     let has_statements = found.values().any(|file| file.text.contains("asm"));
-    let texts = found.values().filter(|_| has_statements).map(|file| file.text.as_str());
-    let definitions = ptx::Definitions::of(texts);
-    let rewritten = |file: Rewritten| {
-        let text = rewrite(&file.text, &definitions)?;
-        Some(Rewritten { text, ..file })
-    };
-    found.into_values().filter_map(rewritten).collect()
-}
-
-/// A text with everything that clang does not read as nvcc does.
-fn rewrite(text: &str, definitions: &ptx::Definitions) -> Option<String> {
-    let mut found = None;
-    for rule in [launches::rewrite, members::rewrite] {
-        found = rule(found.as_deref().unwrap_or(text)).or(found);
+    // Each file, and whether it has changed.
+    let mut files = Vec::new();
+    for mut file in found.into_values() {
+        let mut changed = false;
+        for rule in [launches::rewrite, members::rewrite, pragmas::rewrite] {
+            if let Some(text) = rule(&file.text) {
+                (file.text, changed) = (text, true);
+            }
+        }
+        files.push((file, changed));
     }
-    ptx::rewrite_with(found.as_deref().unwrap_or(text), definitions).or(found)
+    let texts = files.iter().filter(|_| has_statements).map(|(file, _)| file.text.as_str());
+    let defined = defined(options.into_iter());
+    let definitions = ptx::Definitions::of(texts)
+        .with_options(defined.iter().map(|(name, body)| (name.as_str(), body.as_str())));
+    let rewritten = |(mut file, changed): (Rewritten, bool)| {
+        let text = ptx::rewrite_with(&file.text, &definitions);
+        let changed = changed || text.is_some();
+        file.text = text.unwrap_or(file.text);
+        changed.then_some(file)
+    };
+    files.into_iter().filter_map(rewritten).collect()
 }
 
 /// Writes the replacements of files to a folder; returns the options that make clang read

@@ -9,7 +9,8 @@
 //!
 //! Macros may give the constraints of operands, which the compiler then replaces. Those that give the text of
 //! a statement, or its operands, are [replaced here](Definitions), because the text decides about the code. A
-//! statement in which the preprocessor chooses (`#if` … `#else` … `#endif`) becomes one for each choice.
+//! statement in which the preprocessor chooses (`#if` … `#else` … `#endif`) becomes one for each choice, and
+//! so does one that depends on a macro with several definitions.
 
 mod convert;
 mod instruction;
@@ -31,10 +32,10 @@ use statement::{Statement, is_asm};
 /// own.
 #[must_use]
 pub fn rewrite(source: &str) -> Option<String> {
-    rewrite_with(source, &Definitions::default())
+    rewrite_with(source, &Definitions::of([source]))
 }
 
-/// The same for a file that uses macros of others.
+/// The same for one of several files, with the macros of all.
 #[must_use]
 pub fn rewrite_with(source: &str, definitions: &Definitions) -> Option<String> {
     Rewriter::default().rewrite(source, definitions, DEPTH)
@@ -67,6 +68,17 @@ impl Rewriter {
                     directive = true;
                     if let Some(local) = &mut local {
                         local.directive(source, &tokens, at);
+                    }
+                    if let Some(code) = definitions.selector(source, &tokens, at)
+                        && let Some(end) = (at..tokens.len()).find(|end| tokens[*end].kind == Kind::End)
+                    {
+                        let range = tokens[at].start..tokens[end].start;
+                        out.push_str(&source[copied..range.start]);
+                        out.push_str(&code);
+                        out.push_str(&"\\\n".repeat(source[range.clone()].matches('\n').count()));
+                        copied = range.end;
+                        at = end;
+                        directive = false;
                     }
                 }
                 Kind::End => directive = false,
@@ -113,6 +125,14 @@ impl Rewriter {
                 return None;
             }
             self.unfolded += 1;
+            if let Some((texts, end)) = definitions.choices(source, tokens, at) {
+                let mut code = format!("{word}(this");
+                for text in texts {
+                    let text = self.rewrite(&text, definitions, depth - 1).unwrap_or(text);
+                    code.push_str(&format!(", ({text})"));
+                }
+                return Some((Some(format!("{code})")), end));
+            }
             let (text, end) = definitions.unfolded(source, tokens, at)?;
             return Some((Some(self.rewrite(&text, definitions, depth - 1)?), end));
         }
@@ -137,76 +157,155 @@ impl Rewriter {
     }
 }
 
-/// A statement with a choice of the preprocessor inside: one for each branch.
+/// How many statements one with choices may become.
+const BRANCHES: usize = 32;
+
+/// A part of a statement: a text, or branches of the preprocessor behind their directives.
+enum Part {
+    Text(String),
+    Choice(Vec<(String, Vec<Part>)>),
+}
+
+/// A statement with choices of the preprocessor inside: one for each branch.
 fn chosen(
     source: &str,
     tokens: &[Token],
     at: usize,
     definitions: &Definitions,
 ) -> Option<(Option<String>, usize)> {
-    // The tokens of each branch, behind its directive; the first is what precedes the choice.
-    let mut branches: Vec<(String, String)> = Vec::new();
-    let (mut before, mut after) = (String::new(), String::new());
-    let (mut depth, mut opened, mut closed, mut otherwise) = (0_usize, false, false, false);
-    let mut i = at;
-    let end = loop {
-        let token = tokens.get(i)?;
-        let text = text_of(source, token)?;
-        if token.kind == Kind::Hash {
-            let last = (i..tokens.len()).find(|i| tokens[*i].kind == Kind::End)?;
-            let line = source.get(token.start..tokens[last].start)?;
-            if line.contains('\n') {
-                return None;
-            }
-            let keyword = tokens[i + 1..last].iter().find(|token| !token.is_trivia())?;
-            match text_of(source, keyword)? {
-                "if" | "ifdef" | "ifndef" if !opened => opened = true,
-                "elif" if opened && !closed && !otherwise => {}
-                "else" if opened && !closed && !otherwise => otherwise = true,
-                "endif" if opened && !closed => closed = true,
-                _ => return None,
-            }
-            if !closed {
-                branches.push((line.to_owned(), String::new()));
-            }
-            i = last + 1;
-            continue;
-        }
-        match text {
-            "(" => depth += 1,
-            ")" => depth = depth.checked_sub(1)?,
-            // No choice within a statement goes on behind these.
-            ";" | "{" | "}" => return None,
-            text if i > at && is_asm(text.as_bytes()) => return None,
-            _ => {}
-        }
-        let piece =
-            if closed { &mut after } else { branches.last_mut().map_or(&mut before, |(_, branch)| branch) };
-        piece.push_str(if token.is_trivia() { " " } else { text });
-        if text == ")" && depth == 0 {
-            break i;
-        }
-        i += 1;
-    };
-    if !closed {
+    let mut reader = Parts { source, tokens, start: at, at, depth: 0 };
+    let parts = reader.parts(0)?;
+    let end = reader.at;
+    if !parts.iter().any(|part| matches!(part, Part::Choice(_))) {
         return None;
     }
-    if !otherwise {
-        branches.push(("#else".into(), String::new()));
-    }
     let mut code = String::from("\n");
-    for (line, branch) in &branches {
-        let text = format!("{before}{branch}{after}");
-        let list = cpp_lexer::tokens(text.as_bytes());
-        let (statement, last) = Statement::parse(&text, &list, 0)?;
-        if last + 1 != list.len() || statement.nested {
-            return None;
-        }
-        code.push_str(&format!("{line}\n{}\n", statement.code(definitions)?));
-    }
-    code.push_str("#endif\n");
+    let mut left = BRANCHES;
+    branches(&mut code, String::new(), &parts.iter().collect::<Vec<_>>(), definitions, &mut left)?;
     let lines = source[tokens[at].start..tokens[end].end].matches('\n').count();
     (code.matches('\n').count() <= lines).then_some((Some(code), end))
+}
+
+/// Writes a statement for each choice. `text` is what precedes the parts.
+fn branches(
+    code: &mut String,
+    mut text: String,
+    parts: &[&Part],
+    definitions: &Definitions,
+    left: &mut usize,
+) -> Option<()> {
+    for (i, part) in parts.iter().enumerate() {
+        let choice = match part {
+            Part::Text(more) => {
+                text.push_str(more);
+                continue;
+            }
+            Part::Choice(choice) => choice,
+        };
+        for (line, branch) in choice {
+            code.push_str(&format!("{line}\n"));
+            let parts: Vec<&Part> = branch.iter().chain(parts[i + 1..].iter().copied()).collect();
+            branches(code, text.clone(), &parts, definitions, left)?;
+        }
+        code.push_str("#endif\n");
+        return Some(());
+    }
+    *left = left.checked_sub(1)?;
+    let list = cpp_lexer::tokens(text.as_bytes());
+    let (statement, last) = Statement::parse(&text, &list, 0)?;
+    if last + 1 != list.len() || statement.nested {
+        return None;
+    }
+    code.push_str(&format!("{}\n", statement.code(definitions)?));
+    Some(())
+}
+
+/// Reads the parts of a statement.
+struct Parts<'a> {
+    source: &'a str,
+    tokens: &'a [Token],
+    start: usize,
+    at: usize,
+    /// How many parentheses are open.
+    depth: usize,
+}
+
+impl Parts<'_> {
+    /// The parts up to the end of the statement, its last parenthesis, or of a branch, its next directive.
+    fn parts(&mut self, level: usize) -> Option<Vec<Part>> {
+        let mut parts = Vec::new();
+        let mut all = String::new();
+        if level > DEPTH {
+            return None;
+        }
+        loop {
+            let token = self.tokens.get(self.at)?;
+            let text = text_of(self.source, token)?;
+            if token.kind == Kind::Hash {
+                match self.directive()?.0 {
+                    "if" | "ifdef" | "ifndef" => {
+                        parts.push(Part::Text(std::mem::take(&mut all)));
+                        parts.push(self.choice(level)?);
+                        continue;
+                    }
+                    "elif" | "else" | "endif" if level > 0 => {
+                        parts.push(Part::Text(all));
+                        return Some(parts);
+                    }
+                    _ => return None,
+                }
+            }
+            match text {
+                "(" => self.depth += 1,
+                ")" => self.depth = self.depth.checked_sub(1)?,
+                // No choice within a statement goes on behind these.
+                ";" | "{" | "}" => return None,
+                text if self.at > self.start && is_asm(text.as_bytes()) => return None,
+                _ => {}
+            }
+            all.push_str(if token.is_trivia() { " " } else { text });
+            if text == ")" && self.depth == 0 {
+                parts.push(Part::Text(all));
+                return (level == 0).then_some(parts);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// The word of the directive here, its line, and its last token.
+    fn directive(&self) -> Option<(&str, &str, usize)> {
+        let last = (self.at..self.tokens.len()).find(|at| self.tokens[*at].kind == Kind::End)?;
+        let line = self.source.get(self.tokens[self.at].start..self.tokens[last].start)?;
+        let word = self.tokens[self.at + 1..last].iter().find(|token| !token.is_trivia())?;
+        (!line.contains('\n')).then_some((text_of(self.source, word)?, line, last))
+    }
+
+    /// The branches from `#if` to `#endif`.
+    fn choice(&mut self, level: usize) -> Option<Part> {
+        let depth = self.depth;
+        let mut branches = Vec::new();
+        let mut otherwise = false;
+        loop {
+            let (word, line, last) = self.directive()?;
+            let (word, line) = (word.to_owned(), line.to_owned());
+            self.at = last + 1;
+            if word == "endif" {
+                break;
+            }
+            if otherwise || self.depth != depth {
+                return None;
+            }
+            otherwise = word == "else";
+            branches.push((line, self.parts(level + 1)?));
+        }
+        if self.depth != depth {
+            return None;
+        }
+        if !otherwise {
+            branches.push(("#else".into(), Vec::new()));
+        }
+        Some(Part::Choice(branches))
+    }
 }
 
 #[cfg(test)]
@@ -299,6 +398,76 @@ mod tests {
         let others = Definitions::of(["#define F(op) asm(#op \".u32 %0, %0, 1;\" : \"+r\"(x))\n"]);
         let out = rewrite_with("void f() { F(add); }", &others).unwrap();
         assert!(out.contains("add<unsigned>"), "{out}");
+    }
+
+    #[test]
+    fn choices_of_the_preprocessor_may_nest_and_follow_each_other() {
+        let source = "asm volatile(\"{ .reg .u32 t;\\n\"\n#ifdef A\n \"mov.u32 t, 1;\"\n#if B\n \"not.b32 t, t;\"\n\
+            #endif\n#else\n \"mov.u32 t, 2;\"\n#endif\n\n\n\n\n\n\n\n#ifdef A\n \"mov.u32 %0, t; }\"\n#else\n \"neg.s32 %0, t; }\"\n\
+            #endif\n\n\n\n\n\n : \"=r\"(a));\nint d;\n";
+        let out = rewrite(source).unwrap();
+        assert_eq!(out.matches("bnot<unsigned>").count(), 2, "{out}");
+        assert_eq!(out.matches("::__cuda_ptx::neg<int>(__ptx0, __r_t)").count(), 3, "{out}");
+        assert_eq!(out.matches("do {").count(), 6, "{out}");
+        assert_eq!((out.matches("#if").count(), out.matches("#endif").count()), (5, 5), "{out}");
+        assert_eq!(
+            out.lines().position(|line| line == "int d;"),
+            source.lines().position(|line| line == "int d;")
+        );
+    }
+
+    #[test]
+    fn the_compiler_chooses_a_text_of_macros_with_several_definitions() {
+        let source = "#if X\n#define HINT(n) \".L2::\" #n \"B\"\n#else\n#define HINT(n)\n#endif\n\
+            asm volatile(\"ld.global\" HINT(128) \".u32 %0, [%1];\" : \"=r\"(a) : \"l\"(p));\n";
+        let out = rewrite(source).unwrap();
+        assert!(
+            out.contains(
+                "is_text(\"ld.global\" HINT ( 128 ) \".u32 %0, [%1];\", \"ld.global\" \".L2::\" \"128\" \"B\""
+            ),
+            "{out}"
+        );
+        assert_eq!(out.matches("::__cuda_ptx::ld<unsigned>(__ptx1, __ptx0)").count(), 2, "{out}");
+        assert_eq!(out.lines().count(), source.lines().count(), "{out}");
+        assert_eq!(rewrite(&out), None, "{out}");
+        // Texts of which one is none.
+        let source = source.replace("HINT(n)\n#endif", "HINT(n) n\n#endif");
+        assert_eq!(rewrite(&source), None);
+    }
+
+    #[test]
+    fn a_macro_with_several_definitions_selects_its_text() {
+        let source = "#ifdef NEW\n#define F(op, x) asm(\"shfl.sync.\" #op \".b32 %0, %0, 1, 31, -1;\" : \"+r\"(x))\n\
+            #else\n#define F(op, x) \\\n asm(\"shfl.\" #op \".b32 %0, %0, 1, 31;\" \\\n : \"+r\"(x))\n#endif\nF(up,\n b);\n";
+        let out = rewrite(source).unwrap();
+        let selector = |place: u32| {
+            format!(
+                "#define F(__ptx_use, __ptx_text0, __ptx_text1) __cuda_ptx_select_##__ptx_use __ptx_text{place}"
+            )
+        };
+        assert!(out.contains(&format!("#ifdef NEW\n{}\n#else\n{}\\\n", selector(0), selector(1))), "{out}");
+        let used = out.split("F(this, (").nth(1).unwrap();
+        let (new, old) = used.split_once("), (").unwrap();
+        assert!(
+            new.contains("::__cuda_ptx::shfl<0>(__ptx0, __ptx0, 1, 31, -1); ::__cuda_ptx::set(b"),
+            "{new}"
+        );
+        assert!(old.contains("::__cuda_ptx::shfl<0>(__ptx0, __ptx0, 1, 31); ::__cuda_ptx::set(b"), "{old}");
+        assert_eq!(out.lines().count(), source.lines().count(), "{out}");
+        assert_eq!(rewrite(&out), None, "{out}");
+
+        // The other definitions may have no statement, and be in other files or without parameters.
+        let header = "#define F(op) asm(#op \".u32 %0, %0, 1;\" : \"+r\"(x))\n#define G(op) F(op)\n";
+        let source = "void f() { G(add); }\n#undef F\n#define F nothing\n#undef F\n";
+        let all = Definitions::of([header, source]);
+        let out = rewrite_with(source, &all).unwrap();
+        assert!(out.contains("F(this, (do {") && out.contains("(nothing (add)))"), "{out}");
+        assert!(out.contains("#undef F\n#define F(__ptx_use, "), "{out}");
+        assert!(rewrite_with(header, &all).unwrap().starts_with("#define F(__ptx_use, "));
+
+        // A text that is no argument of a macro.
+        let source = "#define F(op) asm(#op \".u32 %0, %0, 1;\" : \"+r\"(x))\n#define F(op) f(\nF(add);\n";
+        assert!(rewrite(source).is_none_or(|out| out.contains("\nF(add);")));
     }
 
     #[test]

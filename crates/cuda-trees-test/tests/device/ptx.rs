@@ -192,3 +192,21 @@ fn comparisons_choices_and_atomic_operations() {
         assert_eq!(gpu.download(&sums), [sum(0) * 0.25, sum(1) * 0.5]);
     }
 }
+
+#[test]
+fn the_compiler_chooses_a_macros_definition() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::PTX);
+    let values: Vec<i32> = noise(32, 125).into_iter().map(|x| (x * 100.0) as i32).collect();
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(32 * 6);
+    let function = module.function("chosen").unwrap();
+    let launch = function.launch(&gpu.stream).grid(1).block(32).dynamic_lds(640);
+    // SAFETY: the buffers are as large as the kernel's source says for so many threads.
+    unsafe { launch.arg(&input).arg(&mut output).enqueue() }.unwrap();
+    for (lane, found) in gpu.download(&output).chunks(6).enumerate() {
+        let x = values[lane];
+        let expected = [x + values[lane ^ 1], x.max(values[lane ^ 2]), !x, 111, 640, 640 + 16];
+        assert_eq!(found, expected, "lane {lane}");
+    }
+}

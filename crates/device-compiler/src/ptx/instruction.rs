@@ -13,6 +13,8 @@ pub(super) enum Operand {
     Address(String),
     /// The texts in braces.
     Vector(Vec<String>),
+    /// The parts of a special register that is a vector.
+    Special(Vec<String>),
 }
 
 /// The call for an instruction, followed by a semicolon and a space; else the reason that there is none.
@@ -29,6 +31,15 @@ fn compose(name: &str, operands: &[Operand]) -> Option<String> {
         .collect();
     if first.starts_with('v') && first != "vote" {
         return video::call(first, &parts, operands);
+    }
+    if let (["v4", kind], [Operand::Vector(to), Operand::Special(from)]) = (&parts[..], operands)
+        && first == "mov"
+        && to.len() == from.len()
+    {
+        let kind = type_of(kind)?.value;
+        let moved =
+            to.iter().zip(from).map(|(to, from)| format!("::__cuda_ptx::mov<{kind}>({to}, {from}); "));
+        return Some(format!("{{ {}}} ", moved.collect::<String>()));
     }
     // The cache policy is the last operand.
     let hinted = parts.contains(&"L2::cache_hint");
@@ -47,7 +58,7 @@ fn compose(name: &str, operands: &[Operand]) -> Option<String> {
             Operand::Value(value) => arguments.push(value.clone()),
             Operand::Vector(parts) => arguments.extend(parts.iter().cloned()),
             Operand::Address(_) => {}
-            Operand::Part(..) => return None,
+            Operand::Part(..) | Operand::Special(_) => return None,
         }
     }
     if has_carry(name) {
@@ -215,7 +226,18 @@ mod tests {
                 "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
                 Some("mma_16_2<::__cuda_ptx::bf16, float>"),
             ),
-            ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", None),
+            ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", Some("mma_quads_f32<true, false>")),
+            ("mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16", Some("mma_quads_f16<false, true>")),
+            ("mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f32", None),
+            ("mma.sync.aligned.m8n8k4.row.f16.f16.f16.f16", None),
+            ("mma.sync.aligned.m16n8k16.col.row.f16.f16.f16.f16", None),
+            ("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64.rn", Some("mma_16_1<double, double>")),
+            ("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32.rn", None),
+            (
+                "mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16",
+                Some("mma_16_2_f16<::__cuda_ptx::both<::__cuda_ptx::e5m2, ::__cuda_ptx::e4m3>, float>"),
+            ),
+            ("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f32", None),
             ("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", Some("ldmatrix<true>")),
             ("ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16", Some("ldmatrix<true>")),
             ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", None),

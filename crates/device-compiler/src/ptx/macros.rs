@@ -2,8 +2,12 @@
 //! composed here, too.
 //!
 //! A macro counts if all its definitions, in all files of a compilation, are the same, or if the file that
-//! uses it has removed one (`#undef`) before the next. Others are left for the compiler, which then reports
-//! the statement.
+//! uses it has removed one (`#undef`) before the next.
+//!
+//! Which definition of another macro counts is for the compiler to say, since conditions may ask for
+//! `__CUDA_ARCH__`, which differs between the device and the host. If statements depend on such a macro, each
+//! of its uses becomes a list with a text for each definition, and each definition selects from that list. If
+//! just the text of a statement depends on such a macro, the statement becomes one for each text.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,16 +15,25 @@ use cpp_lexer::{Kind, Token, tokens};
 
 use super::statement;
 
+/// What the definitions of macros with several begin with, once they select.
+const SELECT: &str = "__cuda_ptx_select_##";
+
 /// How deep macros may be nested, how many may be replaced, and how long the text may become.
 const DEPTH: usize = 32;
 const STEPS: usize = 10_000;
 const LENGTH: usize = 1 << 18;
+/// How many different definitions a macro may have, and how many texts a statement.
+const CHOICES: usize = 16;
 
 /// The names of the macros that are being replaced, and how many have been.
 #[derive(Default)]
 struct Progress {
     hidden: HashSet<String>,
     steps: usize,
+    /// The definitions that count, by their places, of macros with several.
+    choices: HashMap<String, usize>,
+    /// The first macro with several definitions that has no choice.
+    open: Option<String>,
 }
 
 /// A macro.
@@ -39,34 +52,144 @@ pub struct Definitions {
     macros: HashMap<String, Option<Macro>>,
     /// Those whose statements can only be rewritten where they are used.
     unfolding: HashSet<String>,
+    /// Those with several meanings, of which the compiler chooses.
+    several: HashMap<String, Vec<Macro>>,
+    /// Those that a rewriting has made select.
+    selecting: HashSet<String>,
+}
+
+/// The definitions in a file, in order. None for one that is not understood.
+#[derive(Default)]
+struct Found {
+    all: Vec<(String, Option<Macro>)>,
+    /// The names that have a second definition without the first being removed.
+    several: HashSet<String>,
+}
+
+impl Found {
+    fn of(source: &str, tokens: &[Token]) -> Self {
+        let mut found = Self::default();
+        let mut known: HashMap<&str, Option<Macro>> = HashMap::new();
+        for (at, _) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Hash) {
+            match directive(source, tokens, at) {
+                Some(Directive::Undef(name)) => drop(known.remove(name)),
+                Some(Directive::Define(name, meaning)) => {
+                    if known.get(name).is_some_and(|known| *known != meaning) {
+                        found.several.insert(name.to_owned());
+                    }
+                    known.insert(name, meaning.clone());
+                    found.all.push((name.to_owned(), meaning));
+                }
+                None => {}
+            }
+        }
+        found
+    }
+}
+
+/// A directive about a macro.
+enum Directive<'a> {
+    Define(&'a str, Option<Macro>),
+    Undef(&'a str),
+}
+
+/// The directive at a token.
+fn directive<'a>(source: &'a str, tokens: &[Token], hash: usize) -> Option<Directive<'a>> {
+    let word = |at: usize| tokens.get(at).and_then(|token| text_of(source, token));
+    let skip = |mut at: usize| {
+        while tokens.get(at).is_some_and(Token::is_trivia) {
+            at += 1;
+        }
+        at
+    };
+    let keyword = skip(hash + 1);
+    let name = skip(keyword + 1);
+    let text = word(name).filter(|_| tokens[name].kind == Kind::Word)?;
+    match word(keyword)? {
+        "undef" => Some(Directive::Undef(text)),
+        "define" => Some(Directive::Define(text, definition(source, tokens, name))),
+        _ => None,
+    }
 }
 
 impl Definitions {
     /// The macros that texts define.
     #[must_use]
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut all = Self::default();
-        let mut files = Vec::new();
+        let mut meanings: HashMap<String, Vec<Option<Macro>>> = HashMap::new();
+        let mut several = HashSet::new();
         for text in texts.into_iter().filter(|text| text.contains("define")) {
-            let mut file = Self::default();
-            let tokens = tokens(text.as_bytes());
-            for (at, _) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Hash) {
-                file.directive(text, &tokens, at);
+            let found = Found::of(text, &tokens(text.as_bytes()));
+            several.extend(found.several);
+            let mut own: HashMap<String, Vec<Option<Macro>>> = HashMap::new();
+            for (name, meaning) in found.all {
+                let own = own.entry(name).or_default();
+                if !own.contains(&meaning) {
+                    own.push(meaning);
+                }
             }
-            files.push(file);
-        }
-        for (name, found) in files.into_iter().flat_map(|file| file.macros) {
-            all.macros
-                .entry(name)
-                .and_modify(|known| {
-                    if *known != found {
-                        *known = None;
+            for (name, own) in own {
+                let known = meanings.entry(name.clone()).or_default();
+                if !known.is_empty() && *known != own {
+                    several.insert(name);
+                }
+                for meaning in own {
+                    if !known.contains(&meaning) {
+                        known.push(meaning);
                     }
-                })
-                .or_insert(found);
+                }
+            }
+        }
+        let mut all = Self::default();
+        for (name, mut meanings) in meanings {
+            if meanings.iter().flatten().any(|meaning| meaning.body.starts_with(SELECT)) {
+                all.selecting.insert(name.clone());
+            }
+            let meaning = if several.contains(&name) {
+                let understood: Option<Vec<Macro>> = meanings.into_iter().collect();
+                if let Some(understood) = understood.filter(|list| list.len() <= CHOICES) {
+                    all.several.insert(name.clone(), understood);
+                }
+                None
+            } else {
+                meanings.pop().flatten()
+            };
+            all.macros.insert(name, meaning);
         }
         all.find_unfolding();
         all
+    }
+
+    /// The same, with the macros that options of the command line define. No definition of these can be changed.
+    #[must_use]
+    pub fn with_options<'a>(mut self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        for (name, body) in options {
+            let line = format!("#define {name} {body}\n");
+            let list = tokens(line.as_bytes());
+            let Some(Directive::Define(name, Some(found))) = directive(&line, &list, 0) else { continue };
+            let known = self.macros.get(name).cloned();
+            if self.unfolding.contains(name) {
+                self.several.remove(name);
+                self.unfolding.remove(name);
+                self.macros.insert(name.to_owned(), None);
+                continue;
+            }
+            match known {
+                Some(Some(known)) if known != found => {
+                    self.several.insert(name.to_owned(), vec![known, found]);
+                    self.macros.insert(name.to_owned(), None);
+                }
+                Some(None) => {
+                    if let Some(all) = self.several.get_mut(name)
+                        && !all.contains(&found)
+                    {
+                        all.push(found);
+                    }
+                }
+                _ => drop(self.macros.insert(name.to_owned(), Some(found))),
+            }
+        }
+        self
     }
 
     /// Whether a text may use a macro that must be unfolded.
@@ -81,29 +204,18 @@ impl Definitions {
 
     /// Takes the directive at a token of a text into account: a definition or its removal.
     pub(super) fn directive(&mut self, source: &str, tokens: &[Token], hash: usize) {
-        let words = |at: usize| tokens.get(at).and_then(|token| text_of(source, token));
-        let skip = |mut at: usize| {
-            while tokens.get(at).is_some_and(Token::is_trivia) {
-                at += 1;
+        match directive(source, tokens, hash) {
+            Some(Directive::Undef(name)) if !self.several.contains_key(name) => {
+                self.macros.remove(name);
+                self.unfolding.remove(name);
             }
-            at
-        };
-        let keyword = skip(hash + 1);
-        let name = skip(keyword + 1);
-        let Some(text) = words(name).filter(|_| tokens[name].kind == Kind::Word) else { return };
-        match words(keyword) {
-            Some("undef") => {
-                self.macros.remove(text);
-                self.unfolding.remove(text);
-            }
-            Some("define") => {
-                let found = definition(source, tokens, name);
-                let known = self.macros.get(text);
+            Some(Directive::Define(name, found)) if !self.several.contains_key(name) => {
+                let known = self.macros.get(name);
                 let found = if known.is_some_and(|known| *known != found) { None } else { found };
                 if found.as_ref().is_some_and(|found| self.must_unfold(&found.body)) {
-                    self.unfolding.insert(text.to_owned());
+                    self.unfolding.insert(name.to_owned());
                 }
-                self.macros.insert(text.to_owned(), found);
+                self.macros.insert(name.to_owned(), found);
             }
             _ => {}
         }
@@ -113,9 +225,48 @@ impl Definitions {
     pub(super) fn for_file(&self, own: &HashSet<String>) -> Self {
         let mut file = self.clone();
         // The file's own definitions are read as it goes.
-        file.macros.retain(|name, _| !own.contains(name));
-        file.unfolding.retain(|name| !own.contains(name));
+        let kept = |name: &String| !own.contains(name) || self.several.contains_key(name);
+        file.macros.retain(|name, _| kept(name));
+        file.unfolding.retain(kept);
         file
+    }
+
+    /// What becomes of a definition with others beside it: it selects its own text from those that uses
+    /// list.
+    pub(super) fn selector(&self, source: &str, tokens: &[Token], hash: usize) -> Option<String> {
+        let Some(Directive::Define(name, Some(found))) = directive(source, tokens, hash) else { return None };
+        let all = self.several.get(name).filter(|_| self.unfolding.contains(name))?;
+        let place = all.iter().position(|one| *one == found)?;
+        let list: String = (0..all.len()).map(|i| format!(", __ptx_text{i}")).collect();
+        Some(format!("#define {name}(__ptx_use{list}) {SELECT}__ptx_use __ptx_text{place}"))
+    }
+
+    /// The texts that a macro with several meanings may have where it is used, and the use's last token. None
+    /// if the name is not used as a macro.
+    pub(super) fn choices(&self, source: &str, tokens: &[Token], at: usize) -> Option<(Vec<String>, usize)> {
+        let name = text_of(source, &tokens[at])?;
+        let all = self.several.get(name)?;
+        let given = all.iter().any(|one| one.parameters.is_some());
+        let given = if given { arguments(source, tokens, at + 1) } else { None };
+        if given.is_none() && all.iter().all(|one| one.parameters.is_some()) {
+            return None;
+        }
+        let end = given.as_ref().map_or(at, |(_, end)| *end);
+        let mut behind = String::new();
+        for token in &tokens[at + 1..=end] {
+            behind.push_str(if token.is_trivia() { " " } else { text_of(source, token)? });
+        }
+        let text = |one: &Macro| match (&one.parameters, &given) {
+            (None, _) => Some(format!("{} {behind}", one.body)),
+            (Some(parameters), Some((given, _))) => {
+                self.substituted(one, parameters, given, &mut Progress::default())
+            }
+            (Some(_), None) => None,
+        };
+        // Where a meaning has no text, the compiler reports the name.
+        let texts: Vec<String> =
+            all.iter().map(|one| text(one).unwrap_or_else(|| format!("{name}{behind}"))).collect();
+        texts.iter().all(|text| is_argument(text)).then_some((texts, end))
     }
 
     /// Whether a macro with a body has a statement whose text needs its arguments, or uses such a macro.
@@ -126,22 +277,23 @@ impl Definitions {
         self.has_unfolding(body)
     }
 
-    /// Whether a text uses a macro that must be unfolded.
+    /// Whether a text uses a macro that must be unfolded, or was.
     pub(super) fn has_unfolding(&self, text: &str) -> bool {
-        !self.unfolding.is_empty()
+        let is_one = |word: &str| self.unfolding.contains(word) || self.selecting.contains(word);
+        !(self.unfolding.is_empty() && self.selecting.is_empty())
             && tokens(text.as_bytes())
                 .iter()
                 .filter(|token| token.kind == Kind::Word)
-                .any(|token| text_of(text, token).is_some_and(|word| self.unfolding.contains(word)))
+                .any(|token| text_of(text, token).is_some_and(is_one))
     }
 
     /// Finds the macros that must be unfolded, until there are no more.
     fn find_unfolding(&mut self) {
         loop {
-            let more: Vec<String> = self
-                .macros
-                .iter()
-                .filter_map(|(name, found)| Some((name, found.as_ref()?)))
+            let single = self.macros.iter().filter_map(|(name, found)| Some((name, found.as_ref()?)));
+            let several = self.several.iter().flat_map(|(name, all)| all.iter().map(move |one| (name, one)));
+            let more: Vec<String> = single
+                .chain(several)
                 .filter(|(name, found)| !self.unfolding.contains(*name) && self.must_unfold(&found.body))
                 .map(|(name, _)| name.clone())
                 .collect();
@@ -162,14 +314,61 @@ impl Definitions {
     /// The use of a macro at a token, replaced once: the text, and the use's last token.
     pub(super) fn unfolded(&self, source: &str, tokens: &[Token], at: usize) -> Option<(String, usize)> {
         let found = self.macros.get(text_of(source, &tokens[at])?)?.as_ref()?;
-        let Some(parameters) = &found.parameters else { return Some((found.body.clone(), at)) };
-        let (arguments, end) = arguments(source, tokens, at + 1)?;
-        Some((self.substituted(found, parameters, &arguments, &mut Progress::default())?, end))
+        let (text, end) = match &found.parameters {
+            None => (found.body.clone(), at),
+            Some(parameters) => {
+                let (arguments, end) = arguments(source, tokens, at + 1)?;
+                (self.substituted(found, parameters, &arguments, &mut Progress::default())?, end)
+            }
+        };
+        // A macro's text is never a directive.
+        (!text.trim_start().starts_with('#')).then_some((text, end))
     }
 
     /// A text with all known macros replaced.
     pub(super) fn expanded(&self, text: &str) -> Option<String> {
         self.expand(text, &mut Progress::default())
+    }
+
+    /// All texts that one may have with its macros replaced, depending on which of their definitions count.
+    pub(super) fn all_expanded(&self, text: &str) -> Option<Vec<String>> {
+        let mut found = Vec::new();
+        let mut waiting = vec![HashMap::new()];
+        while let Some(choices) = waiting.pop() {
+            let mut progress = Progress { choices, ..Progress::default() };
+            match (self.expand(text, &mut progress), progress.open.take()) {
+                (Some(text), _) if found.contains(&text) => {}
+                (Some(text), _) => found.push(text),
+                (None, None) => return None,
+                (None, Some(name)) => {
+                    for place in (0..self.several.get(&name)?.len()).rev() {
+                        let mut choices = progress.choices.clone();
+                        choices.insert(name.clone(), place);
+                        waiting.push(choices);
+                    }
+                }
+            }
+            if found.len() + waiting.len() > CHOICES {
+                return None;
+            }
+        }
+        Some(found)
+    }
+
+    /// The definition of a macro that counts. None if it is none; an error if it is not known.
+    fn meaning(&self, name: &str, progress: &mut Progress) -> Result<Option<&Macro>, ()> {
+        match self.macros.get(name) {
+            None => Ok(None),
+            Some(Some(found)) => Ok(Some(found)),
+            Some(None) => match (self.several.get(name), progress.choices.get(name)) {
+                (Some(all), Some(place)) => Ok(all.get(*place)),
+                (Some(_), None) => {
+                    progress.open.get_or_insert_with(|| name.to_owned());
+                    Err(())
+                }
+                (None, _) => Err(()),
+            },
+        }
     }
 
     fn expand(&self, text: &str, progress: &mut Progress) -> Option<String> {
@@ -182,14 +381,13 @@ impl Definitions {
         while at < list.len() {
             let token = text_of(text, &list[at])?;
             let found = if list[at].kind == Kind::Word && !progress.hidden.contains(token) {
-                self.macros.get(token)
+                self.meaning(token, progress).ok()?
             } else {
                 None
             };
             let mut end = at;
             match found {
-                Some(None) => return None,
-                Some(Some(found)) => {
+                Some(found) => {
                     let body = match &found.parameters {
                         None => Some(found.body.clone()),
                         Some(parameters) => match arguments(text, &list, at + 1) {
@@ -265,12 +463,11 @@ impl Definitions {
                 continue;
             }
             if token == "#" {
+                // What follows must be a parameter.
                 let name = skip(at + 1);
-                if let Some(argument) = argument(text(name)) {
-                    out.push_str(&quoted(&argument));
-                    at = name + 1;
-                    continue;
-                }
+                out.push_str(&quoted(&argument(text(name))?));
+                at = name + 1;
+                continue;
             }
             match argument(token).filter(|_| list[at].kind == Kind::Word) {
                 Some(argument) => {
@@ -295,11 +492,24 @@ impl Definitions {
 
 /// The names that a text defines.
 pub(super) fn names(source: &str, tokens: &[Token]) -> HashSet<String> {
-    let mut own = Definitions::default();
-    for (at, _) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Hash) {
-        own.directive(source, tokens, at);
+    Found::of(source, tokens).all.into_iter().map(|(name, _)| name).collect()
+}
+
+/// Whether a text in parentheses is one argument of a macro.
+fn is_argument(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for token in tokens(text.as_bytes()) {
+        match (token.kind, text_of(text, &token)) {
+            (Kind::Hash, _) | (_, None) => return false,
+            (_, Some("(")) => depth += 1,
+            (_, Some(")")) => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return false,
+            },
+            _ => {}
+        }
     }
-    own.macros.into_keys().collect()
+    depth == 0
 }
 
 /// The macro whose name is at a token of its definition.
@@ -416,11 +626,19 @@ mod tests {
             ("GLUE(W, 1)", Some("W1")),
             ("MANY(STR, a, b)", None),
             ("MANY(GLUE, a, b)", Some("ab")),
+            ("UNKNOWN(TWICE)", None),
             ("STR", Some("STR")),
             ("STR(\u{e4})", None),
         ] {
             assert_eq!(all.expanded(text).as_deref(), expected, "{text}");
         }
+        let texts = |text: &str| all.all_expanded(text);
+        assert_eq!(texts("TWICE + TWICE"), Some(vec!["1 + 1".to_owned(), "2 + 2".to_owned()]));
+        assert_eq!(texts("W"), Some(vec!["32".to_owned()]));
+        let with = all.clone().with_options([("TWICE", "3"), ("W", "64"), ("F(x)", "x x")]);
+        assert_eq!(with.all_expanded("TWICE").map(|all| all.len()), Some(3));
+        assert_eq!(with.all_expanded("W"), Some(vec!["32".to_owned(), "64".to_owned()]));
+        assert_eq!(with.expanded("F(1)").as_deref(), Some("1 1"));
         let many = "#define A0\n".to_owned()
             + &(1..40).map(|i| format!("#define A{i} A{0} A{0}\n", i - 1)).collect::<String>();
         assert_eq!(Definitions::of([many.as_str()]).expanded("A30"), None, "not for ever");

@@ -22,13 +22,13 @@ pub(super) fn memory(first: &str, parts: &[&str]) -> Option<String> {
 /// are narrower than halves.
 pub(super) fn product(parts: &[&str]) -> Option<String> {
     let mut shape = None;
-    let (mut types, mut rows, mut saturated, mut popc) = (Vec::new(), 0, false, None);
-    let mut kind = false;
+    let (mut types, mut layouts, mut saturated, mut popc) = (Vec::new(), Vec::new(), false, None);
+    let (mut kind, mut nearest) = (false, false);
     for part in parts {
         match *part {
             "sync" | "aligned" => {}
-            "row" if rows == 0 => rows = 1,
-            "col" if rows == 1 => rows = 2,
+            "row" | "col" => layouts.push(*part == "row"),
+            "rn" => nearest = true,
             "satfinite" => saturated = true,
             "kind::f8f6f4" => kind = true,
             "xor" | "and" => popc = Some(*part),
@@ -39,7 +39,19 @@ pub(super) fn product(parts: &[&str]) -> Option<String> {
     }
     let shape = shape?;
     let [d, a, b, c] = types[..] else { return None };
-    if rows != 2 {
+    if nearest && types != ["f64"; 4] {
+        return None;
+    }
+    let [of_a, of_b] = layouts[..] else { return None };
+    if let ("m8n8k4", "f16", "f16", "f16" | "f32") = (shape, a, b, d)
+        && d == c
+        && !saturated
+        && popc.is_none()
+        && !kind
+    {
+        return Some(format!("mma_quads_{d}<{of_a}, {of_b}>"));
+    }
+    if !of_a || of_b {
         return None;
     }
     let value = |name| type_of(name).map(|ty| ty.value);
@@ -81,7 +93,10 @@ fn narrow(shape: &str, [d, a, b, c]: [&str; 4], f8f6f4: bool, saturated: bool) -
         _ => None,
     };
     let (of_a, of_b) = (kind(a)?, kind(b)?);
-    if of_a != of_b || d != of_a.2 || c != of_a.2 || f8f6f4 && of_a.0 != 2 || saturated && of_a.0 == 2 {
+    // Sums of products of eight bits or less may be halves.
+    let halves = of_a.0 == 2 && d == "f16";
+    let sum = if halves { "f16" } else { of_a.2 };
+    if of_a != of_b || d != sum || c != sum || f8f6f4 && of_a.0 != 2 || saturated && of_a.0 == 2 {
         return None;
     }
     let function = match (shape, of_a.0) {
@@ -92,6 +107,10 @@ fn narrow(shape: &str, [d, a, b, c]: [&str; 4], f8f6f4: bool, saturated: bool) -
         _ => return None,
     };
     let (a, b) = (type_of(a)?.value, type_of(b)?.value);
-    let end = if saturated { "_saturated" } else { "" };
+    let end = match (saturated, halves) {
+        (true, _) => "_saturated",
+        (_, true) => "_f16",
+        _ => "",
+    };
     Some(format!("{function}{end}<::__cuda_ptx::both<{a}, {b}>, {}>", of_a.1))
 }

@@ -189,6 +189,8 @@ impl<'a> Reader<'a> {
                     text.push_str(text_of(self.source, token)?);
                     text.push(' ');
                 }
+                // A macro's parameter as a literal.
+                Kind::Punct if self.peek() == Some("#") => text.push('#'),
                 _ if self.peek() == Some("(") && !text.is_empty() => return Some(Constraint::Composed(text)),
                 _ => return None,
             }
@@ -206,7 +208,7 @@ impl<'a> Reader<'a> {
                     return None;
                 }
                 Some(name)
-            } else if matches!(self.skip()?.kind, Kind::String | Kind::Word) {
+            } else if matches!(self.skip()?.kind, Kind::String | Kind::Word) || self.peek() == Some("#") {
                 None
             } else {
                 break;
@@ -322,19 +324,44 @@ impl Statement {
 
     /// The statement in C++; `None` if it is not PTX or has operands of a kind that PTX lacks.
     pub(super) fn code(&self, definitions: &Definitions) -> Option<String> {
-        let mut text = match &self.template {
-            Template::Plain(text) => text.clone(),
-            Template::Composed(source) => {
-                let text = definitions.expanded(source)?;
-                let tokens = tokens(text.as_bytes());
-                let mut reader = Reader { source: &text, tokens: &tokens, at: 0, nested: false };
-                let joined = reader.strings()?;
-                if reader.skip().is_some() {
-                    return None;
-                }
-                joined
-            }
+        let source = match &self.template {
+            Template::Plain(text) => return self.code_of(text.clone()),
+            Template::Composed(source) => source,
         };
+        let texts = definitions.all_expanded(source)?;
+        let mut all = Vec::new();
+        for text in texts {
+            let tokens = tokens(text.as_bytes());
+            let mut reader = Reader { source: &text, tokens: &tokens, at: 0, nested: false };
+            let joined = reader.strings()?;
+            if reader.skip().is_some() {
+                return None;
+            }
+            all.push((self.code_of(joined)?, text));
+        }
+        if let [(code, _)] = &all[..] {
+            return Some(code.clone());
+        }
+        // The compiler, which has the macros, chooses the text.
+        let mut code = String::from("do { ");
+        for (one, text) in &all {
+            let _ = write!(
+                code,
+                "if constexpr (::__cuda_ptx::is_text({}, {})) {one}; else ",
+                source.trim_end(),
+                text.trim_end()
+            );
+        }
+        // Code that is not taken may have no failed assertion, but such a call.
+        code.push_str(
+            "{ __attribute__((error(\"inline PTX: a text of macros that is not known\"))) __host__ __device__ \
+             void __cuda_no_ptx_text(); __cuda_no_ptx_text(); } } while (0)",
+        );
+        Some(code)
+    }
+
+    /// The statement with a text.
+    fn code_of(&self, mut text: String) -> Option<String> {
         let operands = || self.outputs.iter().chain(&self.inputs);
         for (i, operand) in operands().enumerate() {
             if let Some(name) = &operand.name {

@@ -82,6 +82,8 @@ pub(super) fn special(name: &str) -> Option<&'static str> {
         "nclusterid.x" => "gridDim.x",
         "nclusterid.y" => "gridDim.y",
         "nclusterid.z" => "gridDim.z",
+        "total_smem_size" => "::__cuda_ptx::shared_size()",
+        "dynamic_smem_size" => "(::__cuda_ptx::shared_size() - __builtin_amdgcn_groupstaticsize())",
         "is_explicit_cluster" => "false",
         "globaltimer" => "static_cast<unsigned long long>(wall_clock64())",
         "WARP_SZ" => "32u",
@@ -92,17 +94,8 @@ pub(super) fn special(name: &str) -> Option<&'static str> {
 /// PTX's special registers without an equivalent on AMD GPUs.
 pub(super) fn is_special(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
-    matches!(
-        first,
-        "gridid"
-            | "nsmid"
-            | "dynamic_smem_size"
-            | "total_smem_size"
-            | "aggr_smem_size"
-            | "clusterid"
-            | "nclusterid"
-            | "current_graph_exec"
-    ) || ["envreg", "pm", "reserved_smem"].iter().any(|start| first.starts_with(start))
+    matches!(first, "gridid" | "nsmid" | "aggr_smem_size" | "clusterid" | "nclusterid" | "current_graph_exec")
+        || ["envreg", "pm", "reserved_smem"].iter().any(|start| first.starts_with(start))
 }
 
 /// Parts of a name without effect here: rounding to nearest, approximations, cache hints, and that all
@@ -181,7 +174,7 @@ const ROWS: &[(&str, &str)] = &[
     ("vote.ballot.b32", "ballot"), ("vote.any.pred", "any"), ("vote.all.pred", "all"), ("vote.uni.pred", "uni"), ("match.any", "match_any<T>"),
     ("redux.add", "redux_add<T>"), ("redux.min", "redux_min<T>"), ("redux.max", "redux_max<T>"),
     ("redux.and", "redux_and<T>"), ("redux.or", "redux_or<T>"), ("redux.xor", "redux_xor<T>"),
-    ("movmatrix.m8n8.trans.b16", "movmatrix"),
+    ("movmatrix.m8n8.trans.b16", "movmatrix"), ("movmatrix.trans.m8n8.b16", "movmatrix"),
 ];
 
 /// The function of an instruction's name.
@@ -203,6 +196,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("wgmma", "products of a warp group from descriptors of shared memory"),
     ("tcgen05", "tensor memory"),
     ("cp.async.bulk", NO_TMA), ("cp.reduce.async.bulk", NO_TMA), ("tensormap", NO_TMA), ("prefetch.tensormap", NO_TMA),
+    ("prefetch.const.tensormap", NO_TMA), ("prefetch.param.tensormap", NO_TMA),
     ("fence.proxy.tensormap", NO_TMA),
     ("st.async", NO_CLUSTER), ("red.async", NO_CLUSTER), ("st.bulk", "bulk stores to shared memory"),
     ("multimem", "multicast memory of a switch"),

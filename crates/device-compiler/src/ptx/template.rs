@@ -290,6 +290,9 @@ impl<'a> Parser<'a> {
                     return None;
                 }
                 Operand::Vector(parts)
+            } else if let Some(parts) = self.peek().and_then(special_parts) {
+                self.at += 1;
+                Operand::Special(parts)
             } else {
                 let not = self.take("!");
                 let part = self.peek().and_then(part_of);
@@ -369,6 +372,12 @@ fn special(word: &str) -> Option<&'static str> {
     table::special(word.strip_prefix('%')?.trim_start_matches('%'))
 }
 
+/// The C++ expressions of a special register that is a vector of three numbers and a zero.
+fn special_parts(word: &str) -> Option<Vec<String>> {
+    let part = |part: &str| special(&format!("{word}.{part}")).map(str::to_owned);
+    Some(vec![part("x")?, part("y")?, part("z")?, "0u".to_owned()])
+}
+
 /// A register and its part: `r.b1`, `%0.h0`.
 fn part_of(word: &str) -> Option<(&str, &'static str)> {
     let (register, part) = word.rsplit_once('.')?;
@@ -440,6 +449,12 @@ mod tests {
             let code = translate(&format!("mov.u32 %0, {name};"), 1).unwrap();
             assert_eq!(code, "::__cuda_ptx::mov<unsigned>(__ptx0, ::__cuda_ptx::laneid()); ");
         }
+        let code = translate("mov.v4.u32 {%0, %1, %2, _}, %%nclusterid;", 3).unwrap();
+        assert!(
+            code.contains("mov<unsigned>(__ptx2, gridDim.z); ::__cuda_ptx::mov<unsigned>(__ptx_none, 0u); }"),
+            "{code}"
+        );
+        assert!(translate("mov.u32 %0, %%nclusterid;", 3).unwrap().contains("has no equivalent"));
         let code = translate("add.cc.u32 %0, %1, %2; addc.u32 %0, %1, 0;", 3).unwrap();
         assert!(code.starts_with("bool __ptx_carry = false; ") && !code.contains("error"), "{code}");
         for (text, reason) in [

@@ -5,6 +5,7 @@ use crate::number::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, Format, Roundi
 
 pub(super) fn case(form: &Form<'_>) -> Option<Case> {
     match form.first {
+        "mma" if form.has("m8n8k4") && form.has("f16") => quads(form),
         "mma" => product(form),
         "ldmatrix" | "stmatrix" => memory(form),
         "movmatrix" => Some(Case {
@@ -271,6 +272,83 @@ fn product(form: &Form<'_>) -> Option<Case> {
                             }),
                             2 => F32.code(element(i) + F32.value(third(i)), Rounding::Nearest),
                             _ => (element(i) + f64::from_bits(third(i))).to_bits(),
+                        })
+                        .collect()
+                })
+                .collect()
+        }),
+    })
+}
+
+/// Four products of 8 × 4 and 4 × 8 halves, of lanes 4i to 4i + 3 and 4i + 16 to 4i + 19.
+fn quads(form: &Form<'_>) -> Option<Case> {
+    let layouts: Vec<bool> =
+        form.parts.iter().filter(|part| matches!(**part, "row" | "col")).map(|part| *part == "row").collect();
+    let [a_in_rows, b_in_rows] = layouts[..] else { return None };
+    let halves = form.parts.ends_with(&["f16", "f16", "f16", "f16"]);
+    let (count, letter) = if halves { (4, 'r') } else { (8, 'f') };
+    let list = |from: usize, count: usize| {
+        let registers: Vec<String> = (from..from + count).map(|i| format!("%{i}")).collect();
+        format!("{{{}}}", registers.join(", "))
+    };
+    let text = format!(
+        "{} {}, {}, {}, {};",
+        form.name,
+        list(0, count),
+        list(count, 2),
+        list(count + 2, 2),
+        list(count + 4, count)
+    );
+    let element = Element::Number(F16, 16, 0);
+    let small = [0.0, 1.0, -5.0, 100.0, 0.25];
+    let of_c = |x: f64| match halves {
+        true => F16.code(x, Rounding::Nearest) | F16.code(x + 1.0, Rounding::Nearest) << 16,
+        false => F32.code(x, Rounding::Nearest),
+    };
+    // The row and the column of element `i` of C and D.
+    let place = move |lane: usize, i: usize| match halves {
+        true => (lane % 4 + lane / 16 * 4, i),
+        false => ((lane & 1) + (i & 2) + lane / 16 * 4, (i & 4) + (lane & 2) + (i & 1)),
+    };
+    Some(Case {
+        body: statement(&text, &vec![letter; count], &[vec!['r'; 4], vec![letter; count]].concat()),
+        operands: [vec![element.words(); 4], vec![Values::Of(small.map(of_c).to_vec()); count]].concat(),
+        results: vec![
+            if halves { Compare::Near(F16, 2, 1e-3, 1e-2) } else { Compare::Format(F32, 1) };
+            count
+        ],
+        model: warps(move |warp| {
+            let mut a = [[[0.0; 4]; 8]; 4];
+            let mut b = [[[0.0; 8]; 4]; 4];
+            for (lane, words) in warp.iter().enumerate() {
+                let (quad, half) = (lane % 16 / 4, lane / 16 * 4);
+                for i in 0..4 {
+                    let value = |first: usize| element.value(words[first + i / 2], i % 2);
+                    let (row, column) = if a_in_rows { (lane % 4 + half, i) } else { (i + half, lane % 4) };
+                    a[quad][row][column] = value(0);
+                    let (row, column) = if b_in_rows { (lane % 4, i + half) } else { (i, lane % 4 + half) };
+                    b[quad][row][column] = value(2);
+                }
+            }
+            (0..32)
+                .map(|lane| {
+                    let quad = lane % 16 / 4;
+                    let sum = |i: usize, c: f64| {
+                        let (row, column) = place(lane, i);
+                        (0..4).map(|k| a[quad][row][k] * b[quad][k][column]).sum::<f64>() + c
+                    };
+                    (0..count)
+                        .map(|i| {
+                            let c = warp[lane][4 + i];
+                            if halves {
+                                (0..2).fold(0, |all, half| {
+                                    let c = F16.value(c >> (16 * half) & 0xffff);
+                                    let sum = sum(2 * i + half, c);
+                                    all | F16.code(sum, Rounding::Nearest) << (16 * half)
+                                })
+                            } else {
+                                F32.code(sum(i, F32.value(c)), Rounding::Nearest)
+                            }
                         })
                         .collect()
                 })
