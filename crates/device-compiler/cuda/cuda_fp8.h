@@ -4,6 +4,7 @@
 #define __CUDA_FP8_TYPES_EXIST__
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
+#include "ferrocm_round_mode.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "ferrocm_hip_begin.h"
@@ -129,7 +130,6 @@ __CUDA_FP8_TYPES(e5m2, __NV_E5M2)
 #undef __CUDA_FP8_TYPES
 
 // E8M0: only an exponent, 2^(bits - 127); 255 is NaN. The sign of a number is lost.
-enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
 __CUDA_FP8 __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
     __nv_bfloat16_raw result;
     result.x = static_cast<unsigned short>(x == 255 ? 0x7fff : x == 0 ? 0x40 : x << 7);

@@ -29,13 +29,7 @@
 #define cudaSurfaceType3D 0x3
 #define cudaSurfaceTypeCubemap 0xc
 #define cudaSurfaceTypeCubemapLayered 0xfc
-#undef cudaRoundNearest
-#undef cudaRoundZero
-#undef cudaRoundPosInf
-#undef cudaRoundMinInf
-typedef enum cudaRoundMode {
-    cudaRoundNearest = 0, cudaRoundZero = 1, cudaRoundPosInf = 2, cudaRoundMinInf = 3,
-} cudaRoundMode;
+#include "ferrocm_round_mode.h"
 typedef struct cudaArraySparseProperties {
     struct {
         unsigned int width;

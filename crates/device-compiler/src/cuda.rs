@@ -242,6 +242,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_ptx_memory.h"
     "ferrocm_ptx_warp.h"
     "ferrocm_rocm_begin.h"
+    "ferrocm_round_mode.h"
     "ferrocm_rows.h"
     "ferrocm_runtime_composed.h"
     "ferrocm_runtime_functions.h"

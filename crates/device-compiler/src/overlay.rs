@@ -1,5 +1,5 @@
-//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets, with
-//! calls of member templates without `template`, or with macros that stand for a pragma.
+//! Files that clang reads in a rewritten form: those with inline PTX, with spaces in a launch's brackets,
+//! with calls of member templates without `template`, or with macros that stand for a pragma.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -71,8 +71,8 @@ pub fn named(path: &Path) -> PathBuf {
 }
 
 /// The source and the headers that it reaches, if [`ptx::rewrite_with`], with the macros of all, or
-/// [`launches::rewrite`], [`members::rewrite`] or [`pragmas::rewrite`] changes them. Unreadable files are left
-/// for clang to report.
+/// [`launches::rewrite`], [`members::rewrite`] or [`pragmas::rewrite`] changes them. Unreadable files are
+/// left for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],

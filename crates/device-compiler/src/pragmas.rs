@@ -1,6 +1,7 @@
 //! Macros that stand for a pragma: `#define UNROLL #pragma unroll`.
 //!
-//! nvcc obeys the pragma where such a macro is used. In standard C++, a pragma in a macro is written `_Pragma`.
+//! nvcc obeys the pragma where such a macro is used. In standard C++, a pragma in a macro is written
+//! `_Pragma`.
 
 use cpp_lexer::{Kind, Token, tokens};
 
@@ -46,8 +47,8 @@ pub fn rewrite(source: &str) -> Option<String> {
     Some(out)
 }
 
-/// The pragma in the definition of a macro, from the tokens behind the `#` of the directive: whether the macro
-/// has parameters, the `#` of the pragma, and the tokens behind its word.
+/// The pragma in the definition of a macro, from the tokens behind the `#` of the directive: whether the
+/// macro has parameters, the `#` of the pragma, and the tokens behind its word.
 fn pragma<'a>(line: &'a [Token], text: impl Fn(&Token) -> &'a str) -> Option<(bool, &'a Token, &'a [Token])> {
     let mut code = line.iter().enumerate().filter(|(_, token)| !token.is_trivia());
     let (_, define) = code.next()?;

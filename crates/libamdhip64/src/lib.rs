@@ -15,7 +15,8 @@
 //! error. They also get exact bounds of buffers, and virtual GPUs by name: `hip-sys` finds the function
 //! `ferrocm_hip_extensions_1`.
 //!
-//! Marks and ranges of NVTX are shown on the timeline (`FERROCM_TRACE`): the library is also NVTX's injection.
+//! Marks and ranges of NVTX are shown on the timeline (`FERROCM_TRACE`): the library is also NVTX's
+//! injection.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]

@@ -1,6 +1,6 @@
 //! Events as JSON. The fields have the names of the trace event format. `ph` is the kind: `X` is a slice, `s`
-//! and `f` are the ends of an arrow, `b` and `e` the ends of a slice that may overlap others, `i` is an instant,
-//! and `M` is a name. `ts` and `dur` are in microseconds.
+//! and `f` are the ends of an arrow, `b` and `e` the ends of a slice that may overlap others, `i` is an
+//! instant, and `M` is a name. `ts` and `dur` are in microseconds.
 
 use std::fmt::Write as _;
 

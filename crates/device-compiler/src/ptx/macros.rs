@@ -160,7 +160,8 @@ impl Definitions {
         all
     }
 
-    /// The same, with the macros that options of the command line define. No definition of these can be changed.
+    /// The same, with the macros that options of the command line define. No definition of these can be
+    /// changed.
     #[must_use]
     pub fn with_options<'a>(mut self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         for (name, body) in options {

@@ -1,4 +1,5 @@
-//! NVTX's marks and ranges, of programs of `ferrocm nvcc`: on the timeline, in the log, for AMD's library, for a tool.
+//! NVTX's marks and ranges, of programs of `ferrocm nvcc`: on the timeline, in the log, for AMD's library,
+//! for a tool.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -14,7 +14,7 @@ const fn row(library: &'static str, headers: &'static [&'static str], amds: Opti
 }
 
 /// The first row that matches counts.
-const ABSENT: [Absent; 26] = [
+const ABSENT: [Absent; 23] = [
     row("cuSPARSELt", &["cusparseLt"], None),
     row("cuSPARSE", &["cusparse"], Some("hipSPARSE")),
     row("cuSOLVER", &["cusolver"], Some("hipSOLVER")),
@@ -38,12 +38,10 @@ const ABSENT: [Absent; 26] = [
     row("NVSHMEM", &["nvshmem"], None),
     row("NvSci", &["nvsci"], None),
     row("OptiX", &["optix"], None),
-    row("CUDA's functions for OpenGL", &["cuda_gl_interop.h", "cudaGL.h"], None),
-    row("CUDA's functions for EGL", &["cuda_egl_interop.h", "cudaEGL"], None),
-    row("CUDA's functions for VDPAU", &["cuda_vdpau_interop.h", "cudaVDPAU"], None),
 ];
 
-/// What there is to say of a compiler's messages: that a missing header is one of a library that is not there.
+/// What there is to say of a compiler's messages: that a missing header is one of a library that is not
+/// there.
 pub(super) fn note(messages: &str) -> Option<String> {
     let (_, rest) = messages.split_once("fatal error: '")?;
     let (header, _) = rest.split_once("' file not found")?;

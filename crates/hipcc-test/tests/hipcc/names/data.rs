@@ -20,7 +20,8 @@ pub(super) struct Name {
     pub(super) header: String,
     /// The enum of a value: its position in the list.
     pub(super) of: usize,
-    /// A type's size, or the number of a value or a macro. The versions may differ, then the second is 13.0's.
+    /// A type's size, or the number of a value or a macro. The versions may differ, then the second is
+    /// 13.0's.
     pub(super) numbers: Vec<i64>,
     /// The only version that has it.
     pub(super) version: Option<String>,

@@ -28,7 +28,8 @@ const OF_CPP: [&str; 9] = [
 /// What a program includes to have all names. Guards leave each once.
 const FIRST: &str = "#include <cuda.h>\n#include <cuda_runtime_api.h>\n#include <cudaGL.h>\n#include <cudaProfiler.h>\n\
                      #include <cuda_gl_interop.h>\n#include <cuda_profiler_api.h>\n#include <library_types.h>\n";
-/// Whether two lists have equal numbers at the same places. C++ then has to take all values as cases of one switch.
+/// Whether two lists have equal numbers at the same places. C++ then has to take all values as cases of one
+/// switch.
 const DISTINCT: &str = "template <int N> constexpr bool as_distinct(const long long (&a)[N], const long long (&b)[N]) {\n\
                         for (int i = 0; i < N; ++i)\n    for (int j = 0; j < i; ++j)\n\
                         if ((a[i] == a[j]) != (b[i] == b[j])) return false;\n  return true;\n}\n\
@@ -64,7 +65,8 @@ const ONE_IN_HIP: [&str; 26] = [
     "CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1",
 ];
 
-/// A program that mentions every name that is no error, and compares numbers and sizes of what is CUDA's alone.
+/// A program that mentions every name that is no error, and compares numbers and sizes of what is CUDA's
+/// alone.
 pub(super) fn mentions(names: &[Name], states: &States, language: Language) -> String {
     let mut text = FIRST.to_owned();
     if language != Language::C {
