@@ -32,6 +32,9 @@ const RESULTS: [&[u8]; 5] =
 const WIDE_TYPES: [&[u8]; 6] =
     [b"long", b"uint64_t", b"int64_t", b"uint_fast64_t", b"size_t", b"__hip_uint64_t"];
 
+/// Words in front of a name that do not declare it.
+const STATEMENTS: [&[u8]; 6] = [b"return", b"case", b"else", b"do", b"throw", b"sizeof"];
+
 /// All lanes of a warp, whether that has 32 or 64: HIP ignores what a warp lacks.
 const ALL: &str = "0xffffffffffffffffull";
 
@@ -72,15 +75,21 @@ pub(crate) fn count(cursor: &Cursor<'_>, name: usize, edits: &mut Edits) {
     let Some(arguments) = cursor.arguments(open) else { return };
     let &[mask] = &arguments.list[..] else { return };
     let is_result = |index: usize| RESULTS.contains(&cursor.text(index));
-    // `auto mask = __ballot_sync(…)`
+    // The last declaration before the use, `auto mask = __ballot_sync(…)`.
     let is_declared = |index: usize| {
-        let steps = cursor.after(index).filter(|&name| cursor.is(name, cursor.text(mask.first)));
-        let steps = steps.and_then(|name| cursor.after(name)).filter(|&sign| cursor.is(sign, b"="));
-        steps.and_then(|sign| cursor.after(sign)).is_some_and(is_result)
+        let value = cursor.after(index).filter(|&sign| cursor.is(sign, b"="));
+        value.and_then(|sign| cursor.after(sign)).is_some_and(is_result)
     };
     let variable = mask.first == mask.last && cursor.kind(mask.first) == Some(Kind::Word);
-    let mut autos = (0..cursor.tokens.len()).filter(|&index| cursor.is(index, b"auto"));
-    if is_result(mask.first) || variable && autos.any(is_declared) {
+    let declaration = || {
+        (0..mask.first).rev().filter(|&index| cursor.is(index, cursor.text(mask.first))).find_map(|index| {
+            let before = cursor.before(index).filter(|&before| cursor.kind(before) == Some(Kind::Word))?;
+            (!STATEMENTS.contains(&cursor.text(before))).then_some((before, index))
+        })
+    };
+    let has_result =
+        || declaration().is_some_and(|(before, index)| cursor.is(before, b"auto") && is_declared(index));
+    if is_result(mask.first) || variable && has_result() {
         let token = cursor.tokens[name];
         edits.replace(token.start, token.end, to);
     }

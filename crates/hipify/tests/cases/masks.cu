@@ -18,3 +18,4 @@ __device__ float f(float x, unsigned mask, unsigned long long wide) {
   __syncwarp(mask);
   return x + __ballot_sync(FULL, x > 0) + own.__any_sync(1, x);
 }
+__device__ int others(unsigned active) { return __ffs(active) + __popc(active); }
