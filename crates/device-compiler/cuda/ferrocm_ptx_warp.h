@@ -189,6 +189,11 @@ template <int Kind, typename D, typename P> __PTX void shuffle(D &d, P &p, u32 a
     set(d, __cuda_from_lane(a, from & 31));
     set(p, inside);
 }
+// Without `sync`, as before Volta: of all lanes. Sources keep it in branches for other architectures, which host code reads.
+template <int Kind, typename D, typename A, typename B, typename C> __PTX void shfl(D &d, A a, B b, C c) {
+    sink none;
+    shuffle<Kind>(d, none, as<u32>(a), as<u32>(b), as<u32>(c));
+}
 template <int Kind, typename D, typename A, typename B, typename C, typename M> __PTX void shfl(D &d, A a, B b, C c, M) {
     sink none;
     shuffle<Kind>(d, none, as<u32>(a), as<u32>(b), as<u32>(c));

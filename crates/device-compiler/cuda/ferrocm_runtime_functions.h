@@ -220,8 +220,9 @@ __CUDA_HOST cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStream
 __CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after, size_t n, unsigned flags = 0) {
     return (hipStreamUpdateCaptureDependencies)(stream, after, n, flags);
 }
-__CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after, const hipGraphEdgeData *edges, size_t n,
-                                                            unsigned flags = 0) {
+// A template, so that a plain 0 is a number of nodes and no pointer.
+template <typename E, typename = decltype(static_cast<const hipGraphEdgeData *>(E())), int = sizeof(int[__is_integral(E) ? -1 : 1])>
+__CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after, E edges, size_t n, unsigned flags = 0) {
     return edges == nullptr ? (hipStreamUpdateCaptureDependencies)(stream, after, n, flags) : hipErrorNotSupported;
 }
 #define cudaStreamUpdateCaptureDependencies_v2 cudaStreamUpdateCaptureDependencies
