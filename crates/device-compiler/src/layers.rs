@@ -6,9 +6,9 @@ const LAYERS: &[&[&str]] = &[
     &["error"],
     &["files", "private"],
     &["cuda"],
-    &["cache", "metrics", "nvrtc", "overlay", "toolchain"],
+    &["cache", "metrics", "overlay", "toolchain"],
     &["nvcc", "reads"],
-    &["facts"],
+    &["facts", "nvrtc"],
 ];
 
 #[test]

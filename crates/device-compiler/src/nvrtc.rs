@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::nvcc::options::FAST_MATH;
 use crate::{cuda, ptx};
+
+/// Division and square root are approximate.
+const IMPRECISE: &str = "-fno-hip-fp32-correctly-rounded-divide-sqrt";
 
 /// A program in CUDA C++ as AMD's compiler takes it, with [`cuda::DIALECT_OPTION`].
 #[derive(Debug)]
@@ -40,7 +44,8 @@ fn without_ptx<'a>(text: &'a str, macros: &ptx::Definitions) -> Cow<'a, str> {
 }
 
 /// Declarations that NVRTC adds in front of each source, in addition to nvcc's.
-pub const PRELUDE: &str = r"#ifdef NDEBUG
+pub const PRELUDE: &str = r"#undef assert
+#ifdef NDEBUG
 #define assert(...) ((void)0)
 #else
 #define assert(...) ((__VA_ARGS__) ? (void)0 : __assert_fail(#__VA_ARGS__, __FILE__, __LINE__, __PRETTY_FUNCTION__))
@@ -118,7 +123,10 @@ pub fn translate(given: &[String]) -> Options {
             continue;
         }
         if matches!(option, "--use_fast_math" | "-use_fast_math") {
-            all.options.extend(["-ffast-math", "-fgpu-flush-denormals-to-zero"].map(str::to_owned));
+            // As nvcc's: NaN and infinity keep their meaning. What follows may ask for precision again.
+            all.options.extend(
+                FAST_MATH.iter().filter(|option| **option != IMPRECISE).map(|option| (*option).to_owned()),
+            );
             (division, root) = (false, false);
             continue;
         }
@@ -144,7 +152,7 @@ pub fn translate(given: &[String]) -> Options {
         }
     }
     if !division && !root {
-        all.options.push("-fno-hip-fp32-correctly-rounded-divide-sqrt".to_owned());
+        all.options.push(IMPRECISE.to_owned());
     }
     all
 }
@@ -194,6 +202,15 @@ mod tests {
             options(&["--maxrregcount=32", "-lineinfo", "-arch=sm_80", "-default-device", ""]).is_empty()
         );
         assert_eq!(options(&["--no-such-option"]), ["--no-such-option"], "the compiler refuses it");
+    }
+
+    #[test]
+    fn fast_maths_is_nvccs_and_keeps_infinity() {
+        let (mut found, mut nvccs) = (options(&["--use_fast_math"]), FAST_MATH.to_vec());
+        found.sort_unstable();
+        nvccs.sort_unstable();
+        assert_eq!(found, nvccs);
+        assert!(!options(&["--use_fast_math", "--prec-div=true"]).contains(&IMPRECISE.to_owned()));
     }
 
     #[test]

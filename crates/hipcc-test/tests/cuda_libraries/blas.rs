@@ -126,13 +126,18 @@ pub(crate) fn rows() -> Vec<Row> {
 
 /// The header: types, and all functions.
 pub(crate) fn header(rows: &[Row]) -> String {
-    let except = ["cudaDataType_t", "libraryPropertyType_t"];
+    // The runtime's header has them.
+    let except = [
+        "cudaDataType_t",
+        "cudaEmulationMantissaControl_t",
+        "cudaEmulationSpecialValuesSupport_t",
+        "cudaEmulationStrategy_t",
+        "libraryPropertyType_t",
+    ];
     let mut text = format!("{FIRST}// Types and functions of cuBLAS, for <cublas_api.h>.\n#pragma once\n");
     text.push_str(&enums(&read_enums("crates/cuda-sys/src/cublas/bindings.rs"), &except));
     text.push_str(
-        "typedef cudaEmulationMantissaControl_t cudaEmulationMantissaControl;\n\
-         typedef cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport;\n\
-         typedef cudaDataType cublasDataType_t;\nstruct cublasContext;\ntypedef struct cublasContext *cublasHandle_t;\n\
+        "typedef cudaDataType cublasDataType_t;\nstruct cublasContext;\ntypedef struct cublasContext *cublasHandle_t;\n\
          typedef void (*cublasLogCallback)(const char *message);\n",
     );
     text.push_str(&declarations(rows.iter().map(|row| &row.function)));

@@ -2,21 +2,6 @@
 // Types and functions of cuBLAS, for <cublas_api.h>.
 #pragma once
 typedef enum {
-    CUDA_EMULATION_STRATEGY_DEFAULT = 0,
-    CUDA_EMULATION_STRATEGY_PERFORMANT = 1,
-    CUDA_EMULATION_STRATEGY_EAGER = 2,
-} cudaEmulationStrategy_t;
-typedef enum {
-    CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC = 0,
-    CUDA_EMULATION_MANTISSA_CONTROL_FIXED = 1,
-} cudaEmulationMantissaControl_t;
-typedef enum {
-    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT = 65535,
-    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE = 0,
-    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY = 1,
-    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN = 2,
-} cudaEmulationSpecialValuesSupport_t;
-typedef enum {
     CUBLAS_STATUS_SUCCESS = 0,
     CUBLAS_STATUS_NOT_INITIALIZED = 1,
     CUBLAS_STATUS_ALLOC_FAILED = 3,
@@ -132,8 +117,6 @@ typedef enum {
     CUBLAS_EMULATION_STRATEGY_PERFORMANT = 1,
     CUBLAS_EMULATION_STRATEGY_EAGER = 2,
 } cublasEmulationStrategy_t;
-typedef cudaEmulationMantissaControl_t cudaEmulationMantissaControl;
-typedef cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport;
 typedef cudaDataType cublasDataType_t;
 struct cublasContext;
 typedef struct cublasContext *cublasHandle_t;
