@@ -1,8 +1,9 @@
-//! Marks and ranges for AMD's profilers, which show on the timeline what a program is doing.
+//! Marks and ranges for profilers, which show what a program is doing.
 //!
-//! AMD's library for this (`librocprofiler-sdk-roctx`, `libroctx64`) is opened on first use; the variable
-//! `FERROCM_ROCTX_LIBRARY` names another file. Without the library, marks and ranges do nothing, so programs
-//! can always keep them. [`available`] says which library is used, or why there is none.
+//! They are on this project's timeline, if one is written (`FERROCM_TRACE`), and go to AMD's profilers. AMD's
+//! library for this (`librocprofiler-sdk-roctx`, `libroctx64`) is opened on first use; the variable
+//! `FERROCM_ROCTX_LIBRARY` names another file. Without either, marks and ranges do nothing, so programs can
+//! always keep them. [`available`] says which library is used, or why there is none.
 //!
 //! ```
 //! let _step = hip::roctx::range("decode");
@@ -19,8 +20,14 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use ::timeline::ranges::{self, Label};
 use hip_sys::{Attempt, LoadError};
 use sys_load::{Library, Search, Versioning};
+
+/// The category of marks and ranges on the timeline.
+const ROCTX: &str = "roctx";
+/// Their domain: ROCTX has only one.
+const DOMAIN: usize = 0;
 
 const SEARCH: Search = Search {
     what: "AMD's library of profiler marks",
@@ -102,6 +109,9 @@ pub fn available() -> Result<&'static Path, &'static LoadError> {
 #[doc(alias = "roctxMark")]
 #[doc(alias = "nvtxMark")]
 pub fn mark(name: &str) {
+    if ::timeline::is_on() {
+        ranges::mark(&Label::new(ROCTX, name));
+    }
     if let Some(functions) = functions() {
         functions.mark(name);
     }
@@ -127,6 +137,8 @@ pub fn start(name: &str) -> StartedRange {
 #[must_use = "the range ends when this is dropped"]
 pub struct Range {
     functions: Option<&'static Functions>,
+    /// Whether it is on the timeline.
+    is_shown: bool,
     /// It ends on the thread that it began on.
     thread: PhantomData<*const ()>,
 }
@@ -136,6 +148,8 @@ pub struct Range {
 pub struct StartedRange {
     /// The library that knows the range, and its id there.
     id: Option<(&'static Functions, u64)>,
+    /// Its id on the timeline.
+    shown: Option<u64>,
 }
 
 impl Functions {
@@ -151,12 +165,19 @@ impl Range {
             // SAFETY: the text ends in NUL, and the library copies what it keeps.
             unsafe { (functions.push)(text(name).as_ptr()) };
         }
-        Self { functions, thread: PhantomData }
+        let is_shown = ::timeline::is_on();
+        if is_shown {
+            ranges::push(DOMAIN, Label::new(ROCTX, name));
+        }
+        Self { functions, is_shown, thread: PhantomData }
     }
 }
 
 impl Drop for Range {
     fn drop(&mut self) {
+        if self.is_shown {
+            ranges::pop(DOMAIN);
+        }
         if let Some(functions) = self.functions {
             // SAFETY: the call takes nothing, and this thread has begun a range.
             unsafe { (functions.pop)() };
@@ -168,7 +189,8 @@ impl StartedRange {
     fn begin(functions: Option<&'static Functions>, name: &str) -> Self {
         // SAFETY: the text ends in NUL, and the library copies what it keeps.
         let id = functions.map(|functions| (functions, unsafe { (functions.start)(text(name).as_ptr()) }));
-        Self { id }
+        let shown = ::timeline::is_on().then(|| ranges::start(&Label::new(ROCTX, name)));
+        Self { id, shown }
     }
 
     /// Ends the range.
@@ -179,6 +201,9 @@ impl StartedRange {
 
 impl Drop for StartedRange {
     fn drop(&mut self) {
+        if let Some(shown) = self.shown {
+            ranges::end(shown);
+        }
         if let Some((functions, id)) = self.id {
             // SAFETY: the number came from the library, and is passed back once.
             unsafe { (functions.stop)(id) };

@@ -14,6 +14,8 @@
 //! address, is logged as an error (see `FERROCM_LOG`). Programs that use `hip` get the report as their own
 //! error. They also get exact bounds of buffers, and virtual GPUs by name: `hip-sys` finds the function
 //! `ferrocm_hip_extensions_1`.
+//!
+//! Marks and ranges of NVTX are shown on the timeline (`FERROCM_TRACE`): the library is also NVTX's injection.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]
@@ -28,6 +30,7 @@
 mod exports;
 mod extensions;
 mod host_code;
+mod nvtx;
 #[rustfmt::skip]
 #[allow(
     non_snake_case,

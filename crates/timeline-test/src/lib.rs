@@ -59,11 +59,33 @@ pub struct Arrow {
     pub to: (Track, u64),
 }
 
+/// A moment.
+#[derive(Debug, Clone)]
+pub struct Instant {
+    /// Where it is shown.
+    pub track: Track,
+    /// What kind of thing it is.
+    pub category: String,
+    /// Its name.
+    pub name: String,
+    /// When it was, in nanoseconds.
+    pub time: u64,
+    /// Additional values.
+    pub values: Value,
+}
+
+/// The category, name and number of a slice that may overlap others.
+type Key = (String, String, String);
+
 /// A timeline that follows the rules.
 #[derive(Debug, Default)]
 pub struct Timeline {
     /// All slices, by track and start. Of two slices that start together, the longer one comes first.
     pub slices: Vec<Slice>,
+    /// All slices that may overlap others of their track, in the order of their ends.
+    pub overlapping: Vec<Slice>,
+    /// All moments, in the order of the file.
+    pub instants: Vec<Instant>,
     /// All arrows.
     pub arrows: Vec<Arrow>,
     /// Names of processes.
@@ -86,9 +108,11 @@ impl Timeline {
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut timeline = Timeline { is_complete, ..Timeline::default() };
         let mut ends: BTreeMap<u64, [Option<(Track, u64)>; 2]> = BTreeMap::new();
+        let mut open: BTreeMap<Key, Slice> = BTreeMap::new();
         for event in &events {
-            timeline.take(event, &mut ends);
+            timeline.take(event, &mut ends, &mut open);
         }
+        assert!(open.is_empty() || !is_complete, "without an end: {open:?}");
         // A process that is killed may never write the second end of an arrow.
         let unpaired = ends.values().filter(|ends| ends.contains(&None)).count();
         assert!(unpaired <= 1, "{unpaired} arrows have only one end");
@@ -100,7 +124,12 @@ impl Timeline {
         timeline
     }
 
-    fn take(&mut self, event: &Value, ends: &mut BTreeMap<u64, [Option<(Track, u64)>; 2]>) {
+    fn take(
+        &mut self,
+        event: &Value,
+        ends: &mut BTreeMap<u64, [Option<(Track, u64)>; 2]>,
+        open: &mut BTreeMap<Key, Slice>,
+    ) {
         let text = |name: &str| event[name].as_str().unwrap_or_else(|| panic!("no text `{name}` in {event}"));
         let number =
             |name: &str| event[name].as_u64().unwrap_or_else(|| panic!("no number `{name}` in {event}"));
@@ -120,6 +149,29 @@ impl Timeline {
                 end: time("ts") + time("dur"),
                 values: event["args"].clone(),
             }),
+            "i" => {
+                assert_eq!(text("s"), "t", "not of a thread: {event}");
+                let (category, name) = (text("cat").to_owned(), text("name").to_owned());
+                let instant =
+                    Instant { track, category, name, time: time("ts"), values: event["args"].clone() };
+                self.instants.push(instant);
+            }
+            kind @ ("b" | "e") => {
+                let (category, name) = (text("cat").to_owned(), text("name").to_owned());
+                let id = event["id2"]["local"].as_str().unwrap_or_else(|| panic!("no number in {event}"));
+                let key = (category.clone(), name.clone(), id.to_owned());
+                if kind == "b" {
+                    let (start, values) = (time("ts"), event["args"].clone());
+                    let slice = Slice { track, category, name, start, end: start, values };
+                    assert!(open.insert(key, slice).is_none(), "twice: {event}");
+                } else {
+                    let mut slice =
+                        open.remove(&key).unwrap_or_else(|| panic!("ends, but has not begun: {event}"));
+                    slice.end = time("ts");
+                    assert!(slice.start <= slice.end, "back in time: {slice:?}");
+                    self.overlapping.push(slice);
+                }
+            }
             kind @ ("s" | "f") => {
                 let end = usize::from(kind == "f");
                 assert!(kind == "s" || text("bp") == "e", "{event}");

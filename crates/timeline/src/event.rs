@@ -1,5 +1,6 @@
 //! Events as JSON. The fields have the names of the trace event format. `ph` is the kind: `X` is a slice, `s`
-//! and `f` are the ends of an arrow, and `M` is a name. `ts` and `dur` are in microseconds.
+//! and `f` are the ends of an arrow, `b` and `e` the ends of a slice that may overlap others, `i` is an instant,
+//! and `M` is a name. `ts` and `dur` are in microseconds.
 
 use std::fmt::Write as _;
 
@@ -13,6 +14,8 @@ const LONGEST: usize = 2000;
 pub enum Value<'a> {
     /// A whole number.
     Number(u64),
+    /// A whole number that may be negative.
+    Signed(i64),
     /// A number. It is left out if it is not finite, which JSON cannot represent.
     Real(f64),
     /// A string.
@@ -68,6 +71,42 @@ pub fn flow(id: u64, from: (Track, u64), to: (Track, u64)) {
         }
         write(&event.end());
     }
+}
+
+/// Writes an instant on a thread's track.
+pub(crate) fn instant(track: Track, category: &str, name: &str, time: u64, values: &[(&str, Value<'_>)]) {
+    if !is_on() {
+        return;
+    }
+    let mut event = Text::begin('i', track, time);
+    event.string("cat", category);
+    event.string("name", name);
+    event.string("s", "t");
+    event.values(values);
+    write(&event.end());
+}
+
+/// Writes one end (`b` or `e`) of a slice that may overlap others of its track. Both ends have the same
+/// category, name and number, which no other such slice of the process has.
+pub(crate) fn overlapping(
+    end: char,
+    track: Track,
+    category: &str,
+    name: &str,
+    id: u64,
+    time: u64,
+    values: &[(&str, Value<'_>)],
+) {
+    if !is_on() {
+        return;
+    }
+    let mut event = Text::begin(end, track, time);
+    event.string("cat", category);
+    event.string("name", name);
+    event.field("id2");
+    let _ = write!(event.0, "{{\"local\":\"{id:#x}\"}}");
+    event.values(values);
+    write(&event.end());
 }
 
 /// Writes the name of a process or thread; `what` is `process_name` or `thread_name`.
@@ -146,6 +185,7 @@ impl Text {
             self.0.push(':');
             match value {
                 Value::Number(number) => drop(write!(self.0, "{number}")),
+                Value::Signed(number) => drop(write!(self.0, "{number}")),
                 Value::Real(real) => drop(write!(self.0, "{real}")),
                 Value::Text(text) => self.quoted(text),
             }

@@ -6,7 +6,7 @@
 //!
 //! | track of | shows |
 //! |---|---|
-//! | a thread of the host | each call of an API as a slice, and the program's own spans ([`Span`], [`Spans`]) |
+//! | a thread of the host | each call of an API as a slice, the program's own spans ([`Span`], [`Spans`]) and its marks for profilers ([`ranges`]) |
 //! | a queue or stream of a device | each kernel, barrier and copy as a slice, from its start to its end on the device |
 //! | both | an arrow from the call that enqueued an operation to its execution |
 //!
@@ -25,6 +25,7 @@
 mod event;
 mod file;
 mod lanes;
+pub mod ranges;
 mod span;
 mod spans;
 mod track;

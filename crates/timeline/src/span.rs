@@ -25,16 +25,20 @@ struct Open {
     _thread: std::marker::PhantomData<*const ()>,
 }
 
-enum Owned {
+/// A value of an event that is not written yet.
+#[derive(Debug, Clone)]
+pub(crate) enum Owned {
     Number(u64),
+    Signed(i64),
     Real(f64),
     Text(String),
 }
 
 impl Owned {
-    fn get(&self) -> Value<'_> {
+    pub(crate) fn get(&self) -> Value<'_> {
         match self {
             Self::Number(number) => Value::Number(*number),
+            Self::Signed(number) => Value::Signed(*number),
             Self::Real(real) => Value::Real(*real),
             Self::Text(text) => Value::Text(text),
         }

@@ -57,6 +57,16 @@ impl Track {
         }
     }
 
+    /// Names a thread of this process, by the system's id of it.
+    pub fn name_thread(thread: u32, name: &str) {
+        if crate::is_on() {
+            // The calling thread's own name is written first, and so replaced.
+            let _ = Track::host();
+            let track = Track { process: std::process::id(), thread };
+            write(&event::name("thread_name", track, name, &[]));
+        }
+    }
+
     /// A queue or stream of a device. Its number must be below 2²² and unique within the device.
     ///
     /// The names are shown in the viewer; the first ones given are kept.

@@ -21,7 +21,9 @@ fn the_program_whose_timeline_is_read() {
     let (_folder, compiler) = common::compiler();
     let module = compiler.compile(&common::SAXPY.into(), device.target()).unwrap().load(&device).unwrap();
     let kernel = module.function("saxpy").unwrap();
+    let whole = hip::roctx::start("whole");
     let work = |stream: &hip::Stream| {
+        let _range = hip::roctx::range("work");
         let x = DeviceBuffer::from_slice(stream, &[1.0_f32; 1000]).unwrap();
         let mut y = DeviceBuffer::from_slice(stream, &[0.0_f32; 1000]).unwrap();
         for step in 0..LAUNCHES {
@@ -31,6 +33,7 @@ fn the_program_whose_timeline_is_read() {
             // SAFETY: the kernel reads and writes `n` numbers.
             unsafe { launch.enqueue().unwrap() };
         }
+        hip::roctx::mark("enqueued");
         let mut span = Span::enter("program", "read back");
         span.number("numbers", 1000);
         assert_eq!(y.to_vec(stream).unwrap(), [0.5 * LAUNCHES as f32; 1000]);
@@ -42,6 +45,7 @@ fn the_program_whose_timeline_is_read() {
             thread.spawn_scoped(scope, || work(stream)).unwrap();
         }
     });
+    whole.stop();
     if end == "abort" {
         std::process::abort();
     }
@@ -66,6 +70,18 @@ fn check(trace: &Path) {
         assert_eq!(timeline.threads[&call.track], "worker");
         let step = timeline.at((call.track, call.start), "tracing").expect("a span");
         assert!(step.holds(call) && step.name == "step", "{step:?}");
+    }
+    // Marks and ranges for profilers.
+    let ranges = timeline.of("roctx");
+    assert_eq!((ranges.len(), timeline.instants.len(), timeline.overlapping.len()), (2, 2, 1));
+    for range in ranges {
+        assert_eq!((range.name.as_str(), timeline.threads[&range.track].as_str()), ("work", "worker"));
+        let held = timeline.named("step").into_iter().filter(|step| range.holds(step));
+        assert_eq!(held.count(), LAUNCHES);
+        let mark = timeline.instants.iter().find(|mark| mark.track == range.track).expect("a mark");
+        assert!(mark.name == "enqueued" && range.is_at(mark.time));
+        let whole = &timeline.overlapping[0];
+        assert!(whole.name == "whole" && whole.start <= range.start && range.end <= whole.end);
     }
     let mut steps: Vec<_> = timeline.named("step").iter().map(|step| step.text("step").to_owned()).collect();
     steps.sort_unstable();

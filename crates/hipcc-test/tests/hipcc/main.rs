@@ -3,6 +3,7 @@
 mod libraries;
 mod nvcc;
 mod programs;
+mod ranges;
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +32,9 @@ const CMAKE_VARIABLE: &str = "FERROCM_TEST_CMAKE";
 fn folder_with(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("folder");
     for (name, text) in files {
-        fs::write(folder.path().join(name), text).expect("write");
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+        fs::write(path, text).expect("write");
     }
     folder
 }
@@ -49,10 +52,14 @@ fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
         "CUDA_PATH",
         "FERROCM_DEVICE",
         "FERROCM_HSA_DEVICE",
+        "FERROCM_HIPRTC_LIBRARY",
+        "FERROCM_LOG",
         "FERROCM_RCCL_LIBRARY",
         "FERROCM_ROCBLAS_LIBRARY",
+        "FERROCM_ROCTX_LIBRARY",
         "FERROCM_SETUP",
         "FERROCM_TARGETS",
+        "FERROCM_TRACE",
         "HCC_AMDGPU_TARGET",
         "HIPCC_VERBOSE",
         "HIP_VISIBLE_DEVICES",
@@ -61,6 +68,7 @@ fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
         "NVCC_APPEND_FLAGS",
         "NVCC_CCBIN",
         "NVCC_PREPEND_FLAGS",
+        "NVTX_INJECTION64_PATH",
         "ROCR_VISIBLE_DEVICES",
     ] {
         command.env_remove(variable);
