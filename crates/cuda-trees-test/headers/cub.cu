@@ -222,3 +222,75 @@ extern "C" __global__ void __launch_bounds__(64) exchanges(const int *in, int *o
     if (t == 40)
         out[7 * all] = last, out[7 * all + 1] = first, out[7 * all + 2] = total;
 }
+
+// Differences with neighbours in a tile of which `valid` items count, to the left and to the right, in place and not.
+extern "C" __global__ void __launch_bounds__(64) differences(const int *in, int valid, int *out) {
+    constexpr int items = 3, all = 64 * items;
+    using Adjacent = cub::BlockAdjacentDifference<int, 64>;
+    __shared__ Adjacent::TempStorage temp;
+    const int first = threadIdx.x * items;
+    int x[items], y[items];
+    cub::LoadDirectBlocked(threadIdx.x, in, x);
+    const auto store = [&](int part, int (&values)[items]) {
+        for (int i = 0; i < items; i++)
+            out[part * all + first + i] = values[i];
+        __syncthreads();
+    };
+    const cub::Difference op;
+    Adjacent(temp).SubtractLeftPartialTile(x, y, op, valid);
+    store(0, y);
+    Adjacent(temp).SubtractLeftPartialTile(x, y, op, valid, 1000);
+    store(1, y);
+    Adjacent(temp).SubtractRightPartialTile(x, y, op, valid);
+    store(2, y);
+    Adjacent(temp).SubtractRight(x, y, op, 1000);
+    store(3, y);
+    Adjacent(temp).SubtractLeft(x, x, op, 1000);
+    store(4, x);
+}
+
+struct Fraction {
+    short high;
+    unsigned char padding, low;
+};
+struct Parts {
+    __device__ cuda::std::tuple<short &, unsigned char &> operator()(Fraction &key) const { return {key.high, key.low}; }
+};
+
+// Keys of several numbers, all bits of them and some; searches and sorts of one thread; iterators that are written.
+extern "C" __global__ void __launch_bounds__(64) parts(const Fraction *keys, int *up, int *down, const int *sorted, int *searched) {
+    constexpr int items = 4;
+    using Sort = cub::BlockRadixSort<Fraction, 64, items, int>;
+    using Keys = cub::BlockRadixSort<Fraction, 64, items>;
+    __shared__ union {
+        Sort::TempStorage sort;
+        Keys::TempStorage keys;
+    } temp;
+    const int t = threadIdx.x, first = t * items;
+    Fraction u[items], d[items], k[items];
+    int places[items], others[items];
+    for (int i = 0; i < items; i++)
+        u[i] = d[i] = k[i] = keys[first + i], places[i] = others[i] = first + i;
+    Sort(temp.sort).Sort(u, places, Parts());
+    __syncthreads();
+    // Without the lowest bit of the lower number and the highest four of the higher one.
+    Sort(temp.sort).SortDescending(d, others, Parts(), 1, 20);
+    __syncthreads();
+    Keys(temp.keys).SortBlockedToStriped(k, Parts());
+    cub::CacheModifiedOutputIterator<cub::STORE_CG, int> to(up);
+    cub::DiscardOutputIterator<> lost;
+    for (int i = 0; i < items; i++) {
+        to[first + i] = places[i], down[first + i] = others[i];
+        *(to + (256 + i * 64 + t)) = k[i].high * 256 + k[i].low;
+        lost[i] = k[i].high, *lost++ = 1.5f;
+    }
+    searched += t * 7;
+    searched[0] = cub::LowerBound(sorted, 100, t), searched[1] = cub::UpperBound(sorted, 100, t);
+    int2 path;
+    cub::MergePathSearch(t * 2, sorted, sorted + 50, 50, 50, path);
+    searched[2] = path.x, searched[3] = path.y;
+    int x[3] = {sorted[t] % 7, t % 5, 3}, y[3] = {0, 1, 2};
+    cub::StableOddEvenSort(x, y, [](int a, int b) { return a < b; });
+    for (int i = 0; i < 3; i++)
+        searched[4 + i] = x[i] * 10 + y[i];
+}

@@ -185,3 +185,85 @@ fn items_move_between_lanes_and_threads() {
     decoded.resize(all, -1);
     assert_eq!(part(6), decoded, "runs");
 }
+
+#[test]
+fn differences_are_taken_of_the_valid_items() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let values = numbers(192, 107);
+    let input = gpu.upload(&values);
+    for valid in [0, 1, 3, 4, 100, 191, 192] {
+        let mut output = gpu.zeroed::<i32>(5 * 192);
+        launch!(gpu, module, "differences", 1, 64; &input, valid as i32, &mut output);
+        let found = gpu.download(&output);
+        for (i, &value) in values.iter().enumerate() {
+            let left = |before: Option<i32>| if i > 0 { Some(values[i - 1]) } else { before };
+            let right = |behind: Option<i32>| values.get(i + 1).copied().or(behind);
+            let of = |other: Option<i32>| other.map_or(value, |other| value - other);
+            let expected = [
+                if i < valid { of(left(None)) } else { value },
+                if i < valid { of(left(Some(1000))) } else { value },
+                if i + 1 < valid { of(right(None)) } else { value },
+                of(right(Some(1000))),
+                of(left(Some(1000))),
+            ];
+            let found: Vec<i32> = (0..5).map(|part| found[part * 192 + i]).collect();
+            assert_eq!(found, expected, "item {i} of {valid}");
+        }
+    }
+}
+
+#[test]
+fn keys_of_several_numbers_are_sorted_and_threads_search() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    // A key has a `short`, a byte that does not count, and a byte.
+    let words = bits(256, 108);
+    let keys: Vec<(i16, u8)> =
+        words.iter().map(|word| ((word >> 3) as i16 % 4, (word >> 20) as u8 % 8)).collect();
+    let input: Vec<u32> = keys
+        .iter()
+        .zip(&words)
+        .map(|(&(high, low), word)| u32::from(high as u16) | (word & 0xff) << 16 | u32::from(low) << 24)
+        .collect();
+    let mut sorted = numbers(100, 109);
+    sorted.iter_mut().for_each(|value| *value %= 64);
+    sorted[..50].sort_unstable();
+    sorted[50..].sort_unstable();
+    let whole = {
+        let mut whole = sorted.clone();
+        whole.sort_unstable();
+        whole
+    };
+    let (input, list) = (gpu.upload(&input), gpu.upload(&whole));
+    let (mut up, mut down, mut searched) =
+        (gpu.zeroed::<i32>(512), gpu.zeroed::<i32>(256), gpu.zeroed::<i32>(64 * 7));
+    launch!(gpu, module, "parts", 1, 64; &input, &mut up, &mut down, &list, &mut searched);
+    let (up, down, searched) = (gpu.download(&up), gpu.download(&down), gpu.download(&searched));
+    let mut order: Vec<usize> = (0..256).collect();
+    order.sort_by_key(|&i| keys[i]);
+    assert_eq!(up[..256], order.iter().map(|&i| i as i32).collect::<Vec<_>>());
+    let all: Vec<i32> = order.iter().map(|&i| i32::from(keys[i].0) * 256 + i32::from(keys[i].1)).collect();
+    assert_eq!(up[256..], all);
+    // Bits 1 to 19 of 24: the lower number's upper seven, the higher one's lower twelve.
+    let part = |i: usize| (i32::from(keys[i].0 as u16 & 0xfff) << 7) | i32::from(keys[i].1 >> 1);
+    let mut order: Vec<usize> = (0..256).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(part(i)));
+    assert_eq!(down, order.iter().map(|&i| i as i32).collect::<Vec<_>>());
+    for t in 0..64_i32 {
+        let found = &searched[t as usize * 7..][..7];
+        let (low, high) =
+            (whole.partition_point(|value| *value < t), whole.partition_point(|value| *value <= t));
+        assert_eq!(found[..2], [low as i32, high as i32], "{t}");
+        // A merge of both halves, in which the first one's items come first among equals.
+        let mut merged: Vec<(i32, usize)> = whole[..50].iter().map(|value| (*value, 0)).collect();
+        merged.extend(whole[50..].iter().map(|value| (*value, 1)));
+        merged.sort_unstable();
+        let diagonal = 2 * t as usize;
+        let of_first = merged.iter().take(diagonal).filter(|(_, list)| *list == 0).count();
+        assert_eq!(found[2..4], [of_first as i32, (diagonal.min(100) - of_first) as i32], "{t}");
+        let mut three = [(whole[t as usize] % 7, 0), (t % 5, 1), (3, 2)];
+        three.sort_by_key(|(key, _)| *key);
+        assert_eq!(found[4..], three.map(|(key, value)| key * 10 + value), "{t}");
+    }
+}

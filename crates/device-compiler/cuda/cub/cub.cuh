@@ -17,6 +17,8 @@
 #include "device/device_reduce.cuh"
 #endif
 #include "iterator/counting_input_iterator.cuh"
+#include "thread/thread_search.cuh"
+#include "thread/thread_sort.cuh"
 #include "util_debug.cuh"
 #include "util_type.cuh"
 #include "warp/warp_exchange.cuh"

@@ -15,37 +15,69 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     CUB_INLINE explicit BlockAdjacentDifference(TempStorage &storage)
         : storage(storage), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
 
-    // The first item, or the last, is unchanged.
+    // Items without a predecessor, or without a successor, are unchanged, and so are those from `valid` on.
     template <int ITEMS, typename Out, typename Op> CUB_INLINE void SubtractLeft(T (&input)[ITEMS], Out (&output)[ITEMS], Op op) {
-        storage.ends[thread] = input[ITEMS - 1];
-        __syncthreads();
-        for (int i = ITEMS - 1; i > 0; i--)
-            output[i] = op(input[i], input[i - 1]);
-        const T first = input[0];
-        if (thread > 0)
-            output[0] = op(first, storage.ends[thread - 1]);
-        else
-            output[0] = first;
+        Left(input, output, op, THREADS * ITEMS, nullptr);
     }
     template <int ITEMS, typename Out, typename Op> CUB_INLINE void SubtractLeft(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, T before) {
-        const T first = input[0];
-        SubtractLeft(input, output, op);
-        if (thread == 0)
-            output[0] = op(first, before);
+        Left(input, output, op, THREADS * ITEMS, &before);
+    }
+    template <int ITEMS, typename Out, typename Op>
+    CUB_INLINE void SubtractLeftPartialTile(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid) {
+        Left(input, output, op, valid, nullptr);
+    }
+    template <int ITEMS, typename Out, typename Op>
+    CUB_INLINE void SubtractLeftPartialTile(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, T before) {
+        Left(input, output, op, valid, &before);
     }
     template <int ITEMS, typename Out, typename Op> CUB_INLINE void SubtractRight(T (&input)[ITEMS], Out (&output)[ITEMS], Op op) {
-        storage.ends[thread] = input[0];
-        __syncthreads();
-        for (int i = 0; i < ITEMS - 1; i++)
-            output[i] = op(input[i], input[i + 1]);
-        const T last = input[ITEMS - 1];
-        if (thread < THREADS - 1)
-            output[ITEMS - 1] = op(last, storage.ends[thread + 1]);
-        else
-            output[ITEMS - 1] = last;
+        Right(input, output, op, THREADS * ITEMS, nullptr);
+    }
+    template <int ITEMS, typename Out, typename Op> CUB_INLINE void SubtractRight(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, T behind) {
+        Right(input, output, op, THREADS * ITEMS, &behind);
+    }
+    template <int ITEMS, typename Out, typename Op>
+    CUB_INLINE void SubtractRightPartialTile(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid) {
+        Right(input, output, op, valid, nullptr);
     }
 
   private:
+    // From the last item on, so that the output may be the input.
+    template <int ITEMS, typename Out, typename Op>
+    __device__ void Left(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, const T *before) {
+        storage.ends[thread] = input[ITEMS - 1];
+        __syncthreads();
+        for (int i = ITEMS - 1; i > 0; i--) {
+            if (thread * ITEMS + i < valid)
+                output[i] = op(input[i], input[i - 1]);
+            else
+                output[i] = input[i];
+        }
+        const T first = input[0];
+        if (thread * ITEMS >= valid || (thread == 0 && !before))
+            output[0] = first;
+        else
+            output[0] = thread == 0 ? op(first, *before) : op(first, storage.ends[thread - 1]);
+    }
+    template <int ITEMS, typename Out, typename Op>
+    __device__ void Right(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, const T *behind) {
+        storage.ends[thread] = input[0];
+        __syncthreads();
+        for (int i = 0; i < ITEMS - 1; i++) {
+            if (thread * ITEMS + i < valid - 1)
+                output[i] = op(input[i], input[i + 1]);
+            else
+                output[i] = input[i];
+        }
+        const T last = input[ITEMS - 1];
+        const int at = thread * ITEMS + ITEMS - 1;
+        if (thread == THREADS - 1 && behind)
+            output[ITEMS - 1] = op(last, *behind);
+        else if (at >= valid - 1)
+            output[ITEMS - 1] = last;
+        else
+            output[ITEMS - 1] = op(last, storage.ends[thread + 1]);
+    }
     TempStorage &storage;
     int thread;
 };

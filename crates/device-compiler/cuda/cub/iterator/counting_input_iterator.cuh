@@ -57,5 +57,45 @@ template <CacheLoadModifier MODIFIER, typename ValueType, typename OffsetT = ptr
     __CUDA_CUB_ITERATOR(CacheModifiedInputIterator, from)
 };
 #undef __CUDA_CUB_ITERATOR
+
+// Iterators that are only written.
+#define __CUDA_CUB_OUTPUT(CLASS, MOVE)                                                                                         \
+    typedef void value_type;                                                                                                   \
+    typedef Reference reference;                                                                                               \
+    typedef void pointer;                                                                                                      \
+    typedef OffsetT difference_type;                                                                                           \
+    typedef std::random_access_iterator_tag iterator_category;                                                                 \
+    template <typename D> __host__ __device__ CLASS &operator+=(D n) { MOVE += n; return *this; }                              \
+    template <typename D> __host__ __device__ CLASS &operator-=(D n) { MOVE -= n; return *this; }                              \
+    template <typename D> __host__ __device__ CLASS operator+(D n) const { CLASS r = *this; r += n; return r; }                \
+    template <typename D> __host__ __device__ CLASS operator-(D n) const { CLASS r = *this; r -= n; return r; }                \
+    __host__ __device__ difference_type operator-(const CLASS &o) const { return MOVE - o.MOVE; }                              \
+    __host__ __device__ CLASS &operator++() { ++MOVE; return *this; }                                                          \
+    __host__ __device__ CLASS operator++(int) { CLASS r = *this; ++MOVE; return r; }                                           \
+    template <typename D> __host__ __device__ Reference operator[](D n) const { return *(*this + n); }                         \
+    __host__ __device__ bool operator==(const CLASS &o) const { return MOVE == o.MOVE; }                                       \
+    __host__ __device__ bool operator!=(const CLASS &o) const { return MOVE != o.MOVE; }
+
+template <CacheStoreModifier MODIFIER, typename ValueType, typename OffsetT = ptrdiff_t> struct CacheModifiedOutputIterator {
+    struct Reference {
+        ValueType *to;
+        __device__ ValueType operator=(ValueType value) { ThreadStore<MODIFIER>(to, value); return value; }
+    };
+    ValueType *to;
+    template <typename Q> __host__ __device__ CacheModifiedOutputIterator(Q *to) : to(const_cast<typename std::remove_cv<Q>::type *>(to)) {}
+    __host__ __device__ Reference operator*() const { return Reference{to}; }
+    __CUDA_CUB_OUTPUT(CacheModifiedOutputIterator, to)
+};
+// What is written is lost.
+template <typename OffsetT = ptrdiff_t> struct DiscardOutputIterator {
+    struct Reference {
+        template <typename T> __host__ __device__ const Reference &operator=(const T &) const { return *this; }
+    };
+    OffsetT at;
+    __host__ __device__ DiscardOutputIterator(OffsetT at = 0) : at(at) {}
+    __host__ __device__ Reference operator*() const { return Reference(); }
+    __CUDA_CUB_OUTPUT(DiscardOutputIterator, at)
+};
+#undef __CUDA_CUB_OUTPUT
 } // namespace cub
 #include "../../ferrocm_letters_end.h"

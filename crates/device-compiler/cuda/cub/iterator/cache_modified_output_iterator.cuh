@@ -1,0 +1,3 @@
+// CUB's <cub/iterator/cache_modified_output_iterator.cuh> for AMD targets: it is in <cub/iterator/counting_input_iterator.cuh>.
+#pragma once
+#include "counting_input_iterator.cuh"
