@@ -5,6 +5,7 @@
 //! in the object files until device code is linked. The [table of options](device_compiler::nvcc::options)
 //! says what becomes of each.
 
+mod absent;
 mod archive;
 mod call;
 mod libraries;

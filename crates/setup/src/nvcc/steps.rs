@@ -14,7 +14,7 @@ use device_compiler::{Diagnostic, depfile, diagnostics};
 
 use super::call::Call;
 use super::plan::{Form, Plan, Step};
-use super::{DEFAULT_ARCHITECTURE, Error, FAILED, Nvcc, io_error, relocatable, tell};
+use super::{DEFAULT_ARCHITECTURE, Error, FAILED, Nvcc, absent, io_error, relocatable, tell};
 
 /// Performs a plan. Returns the status to exit with.
 pub(super) fn perform(nvcc: &Nvcc<'_>, call: &Call, plan: Plan) -> Result<u8, Error> {
@@ -173,8 +173,12 @@ impl Doing<'_> {
             let result = result.into_inner().ok().flatten();
             let Some(result) = result else { return Ok(FAILED) };
             let output = result?;
-            self.tell_once(&String::from_utf8_lossy(&output.stderr), output.status.success());
+            let messages = String::from_utf8_lossy(&output.stderr);
+            self.tell_once(&messages, output.status.success());
             if !output.status.success() {
+                if let Some(note) = absent::note(&messages) {
+                    tell(&format!("nvcc note    : {note}\n"));
+                }
                 // Whoever read the output had enough of it, as `head` does.
                 const BROKEN_PIPE: i32 = 13;
                 if let Some(signal) = output.status.signal().filter(|signal| *signal != BROKEN_PIPE) {
