@@ -8,7 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["cuda"],
     &["cache", "metrics", "overlay", "toolchain"],
     &["nvcc", "reads"],
-    &["facts"],
+    &["facts", "nvrtc"],
 ];
 
 #[test]

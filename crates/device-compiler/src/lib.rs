@@ -5,7 +5,7 @@
 //! contains no build tool.
 //!
 //! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and reports what is missing.
-//! * [`nvcc`] finds NVIDIA's compiler and knows its options.
+//! * [`nvcc`] finds NVIDIA's compiler and knows its options; [`nvrtc`] knows those of its run-time compiler.
 //! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
 //!   inline PTX into C++, and [`launches`] and [`members`] make launches and calls readable for clang.
 //! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
@@ -46,6 +46,7 @@ pub mod limits;
 pub mod members;
 mod metrics;
 pub mod nvcc;
+pub mod nvrtc;
 pub mod overlay;
 mod private;
 pub mod ptx;

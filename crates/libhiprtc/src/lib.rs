@@ -7,6 +7,8 @@
 //! If a program's options name no target, it is compiled for the current device of the HIP library that the
 //! process has loaded, as with AMD's library.
 //!
+//! It also has NVRTC's functions, which the `libnvrtc` of `ferrocm nvcc` jumps to.
+//!
 //! | variable | meaning |
 //! |---|---|
 //! | `FERROCM_CLANG`, `FERROCM_HIP_PATH`, `ROCM_PATH`, `FERROCM_CACHE` | where to find the compiler, as for `device-compiler` |
@@ -26,6 +28,8 @@
     reason = "generated: each function passes its arguments on, and its caller keeps the contract of the headers"
 )]
 mod exports;
+#[allow(non_snake_case, reason = "the functions have NVRTC's names")]
+mod nvrtc;
 
 use std::ffi::CStr;
 use std::sync::OnceLock;

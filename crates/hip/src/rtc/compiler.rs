@@ -11,6 +11,7 @@ use code_object::TargetId;
 use device_compiler::cache::{Cache, Dependencies, Entry, hash_of_file};
 use device_compiler::cuda::{self, Dialect};
 use device_compiler::limits::Limits;
+use device_compiler::nvrtc::{self, Prepared};
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
@@ -299,17 +300,17 @@ impl Compiler {
 
         // What compiles CUDA by itself takes programs as they are.
         let dialect = if self.table.ext.takes_cuda { Dialect::Hip } else { program.its_dialect() };
-        let source = match dialect {
-            // Keep the program's line numbers in messages.
-            Dialect::Cuda => {
-                let source = program.source_without_ptx();
-                text(&format!("#include \"{}\"\n#line 1\n{source}", cuda::RUNTIME_HEADER))?
-            }
-            Dialect::Hip => lines(&program.source)?,
+        let Prepared { source, headers: all } = match dialect {
+            Dialect::Cuda => nvrtc::prepare("", &program.source, &program.headers),
+            Dialect::Hip => Prepared {
+                source: program.source.clone(),
+                headers: program.headers.iter().map(|(name, text)| (&**name, (&**text).into())).collect(),
+            },
         };
+        let source = lines(&source)?;
         let name = text(&program.name)?;
         let (mut names, mut headers) = (Vec::new(), Vec::new());
-        for (name, header) in program.all_headers(dialect) {
+        for (name, header) in all {
             names.push(text(name)?);
             headers.push(lines(&header)?);
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
 use device_compiler::cuda::{self, Dialect};
-use device_compiler::ptx;
 
 use super::Diagnostic;
 use crate::device::Device;
@@ -86,42 +85,6 @@ impl Program {
             })
         })
     }
-
-    /// The program's headers and, in the CUDA dialect, CUDA headers that it does not provide itself. AMD's
-    /// library may not support names with folders, so it gets only those that are included.
-    pub(super) fn all_headers(&self, dialect: Dialect) -> Vec<(&str, Cow<'_, str>)> {
-        let macros = self.macros();
-        let text = |text| match dialect {
-            Dialect::Cuda => without_ptx(text, &macros),
-            Dialect::Hip => Cow::Borrowed(text),
-        };
-        let mut all: Vec<(&str, Cow<'_, str>)> =
-            self.headers.iter().map(|(name, header)| (name.as_str(), text(header.as_str()))).collect();
-        if dialect == Dialect::Cuda {
-            let texts = [&self.source].into_iter().chain(self.headers.iter().map(|(_, text)| text));
-            for (name, header) in cuda::headers_for(texts.map(String::as_str)) {
-                if !self.headers.iter().any(|(own, _)| own == name) {
-                    all.push((name, Cow::Borrowed(header)));
-                }
-            }
-        }
-        all
-    }
-
-    /// The source with its inline PTX translated to C++.
-    pub(super) fn source_without_ptx(&self) -> Cow<'_, str> {
-        without_ptx(&self.source, &self.macros())
-    }
-
-    /// The macros that inline PTX may use.
-    fn macros(&self) -> ptx::Definitions {
-        let headers = self.headers.iter().map(|(_, text)| text);
-        ptx::Definitions::of([&self.source].into_iter().chain(headers).map(String::as_str))
-    }
-}
-
-fn without_ptx<'a>(text: &'a str, macros: &ptx::Definitions) -> Cow<'a, str> {
-    ptx::rewrite_with(text, macros).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Makes a program of a source text, for each type of text.

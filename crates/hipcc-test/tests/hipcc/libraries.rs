@@ -22,7 +22,11 @@ const fn drop_in(krate: &'static str, archive: &'static str, soname: &'static st
 }
 
 /// The libraries below CUDA's, by their folders.
-const BELOW: [(&str, DropIn); 2] = [
+const BELOW: [(&str, DropIn); 3] = [
+    (
+        "hiprtc",
+        drop_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../libhiprtc"), "hiprtc_drop_in", "libhiprtc.so.7"),
+    ),
     (
         "rocblas",
         drop_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../librocblas"), "rocblas_drop_in", "librocblas.so.5"),
@@ -110,6 +114,40 @@ fn without_hipfft_no_plan_is_made() {
 fn ranks_add_their_numbers() {
     let folder = folder_with(&[program!("ranks.cu")]);
     passes(folder.path(), "-arch=gfx1100 ranks.cu -lnccl", "vgpu:gfx1100?cus=1&memory=64MiB&count=2");
+}
+
+#[test]
+fn programs_compile_kernels_at_run_time() {
+    let folder = folder_with(&[
+        program!("at_run_time.cpp"),
+        // Found beside the source, and in a folder that an option names.
+        ("beside.h", "#define BESIDE 40\n"),
+        ("include/of_option.h", "#define OF_OPTION 2\n"),
+    ]);
+    passes(folder.path(), "-std=c++17 at_run_time.cpp -lnvrtc -lcuda", DEVICES[0]);
+    // The other size of waves.
+    let said = succeeds(
+        command(folder.path().join("a.out"), folder.path())
+            .env_remove("FERROCM_LIBRARIES")
+            .env("FERROCM_DEVICE", DEVICES[1]),
+    );
+    assert_eq!(said, "PASSED\n");
+}
+
+#[test]
+fn a_library_without_its_functions_is_told() {
+    let source = "#include <nvrtc.h>\n#include <cstdio>\nint main() {\n  nvrtcProgram made;\n\
+                  if (nvrtcCreateProgram(&made, \"\", nullptr, 0, nullptr, nullptr) == NVRTC_ERROR_INTERNAL_ERROR) std::puts(\"PASSED\");\n}\n";
+    let folder = folder_with(&[("none.cpp", source), ("other.c", "int other(void) { return 0; }\n")]);
+    let here = folder.path();
+    succeeds(&mut with_libraries(nvcc(here, "none.cpp -lnvrtc")));
+    succeeds(&mut with_libraries(nvcc(here, "-shared -Xcompiler -fPIC other.c -o libother.so")));
+    let mut program = command(here.join("a.out"), here);
+    program.env("FERROCM_HIPRTC_LIBRARY", here.join("libother.so")).env_remove("FERROCM_LIBRARIES");
+    let output = program.output().expect("run");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "PASSED\n");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("has no functions for libnvrtc"), "{text}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ struct Jumps {
     names: Option<&'static str>,
 }
 
-const LIBRARIES: [Library; 6] = [
+const LIBRARIES: [Library; 7] = [
     Library {
         name: "cudart",
         soname: None,
@@ -77,6 +77,18 @@ const LIBRARIES: [Library; 6] = [
             names: Some(include_str!("libraries/nccl.txt")),
         }),
     },
+    Library {
+        name: "nvrtc",
+        soname: Some("libnvrtc.so.12"),
+        // NVRTC_ERROR_INTERNAL_ERROR. AMD's library of this name has no such functions.
+        code: Code::Jumps(Jumps {
+            soname: "libhiprtc.so.7",
+            variable: Some("FERROCM_HIPRTC_LIBRARY"),
+            folder: "hiprtc",
+            missing: 11,
+            names: Some(include_str!("libraries/nvrtc.txt")),
+        }),
+    },
 ];
 /// The C files, and what they include besides headers for programs.
 const SOURCES: [(&str, &str); 9] = [
@@ -91,7 +103,7 @@ const SOURCES: [(&str, &str); 9] = [
     ("shim_types.h", include_str!("libraries/shim_types.h")),
 ];
 /// The headers for programs.
-pub(super) const HEADERS: [(&str, &str); 13] = [
+pub(super) const HEADERS: [(&str, &str); 14] = [
     ("cublas.h", include_str!("libraries/include/cublas.h")),
     ("cublasXt.h", include_str!("libraries/include/cublasXt.h")),
     ("cublas_api.h", include_str!("libraries/include/cublas_api.h")),
@@ -105,6 +117,7 @@ pub(super) const HEADERS: [(&str, &str); 13] = [
     ("ferrocm_library_c.h", include_str!("libraries/include/ferrocm_library_c.h")),
     ("ferrocm_nccl_structures.h", include_str!("libraries/include/ferrocm_nccl_structures.h")),
     ("nccl.h", include_str!("libraries/include/nccl.h")),
+    ("nvrtc.h", include_str!("libraries/include/nvrtc.h")),
 ];
 /// The headers of CUDA's folder that C files include, too.
 const SHARED_HEADERS: [&str; 3] = ["curand.h", "ferrocm_mrg.h", "ferrocm_xorwow.h"];
@@ -297,6 +310,7 @@ mod tests {
             ("libcufft.so", "cufftPlan1d"),
             ("libcurand.so", "curandGenerateUniform"),
             ("libnccl.so", "ncclAllReduce"),
+            ("libnvrtc.so", "nvrtcCompileProgram"),
         ] {
             let found = functions(&folder.path().join(name)).expect("a shared library");
             assert!(found.iter().any(|found| found == function), "{name}: {found:?}");

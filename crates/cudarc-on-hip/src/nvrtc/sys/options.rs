@@ -1,6 +1,7 @@
 //! Which compiler a program goes to, for which target, with which options: NVRTC's options, in the words of
 //! AMD's compiler if it is that one.
 
+use device_compiler::nvrtc::{Options, translate};
 use hip::TargetId;
 use hip::code_object::cuda_arch::cubin_runs_on;
 
@@ -62,105 +63,6 @@ fn on_device(name: String, device: Option<&TargetId>) -> String {
     }
 }
 
-/// Options for AMD's compiler.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Options {
-    /// The target, if one of AMD's is named.
-    target: Option<String>,
-    options: Vec<String>,
-}
-
-/// Options with a value, in each spelling.
-const VALUED: &[(&[&str], Value)] = &[
-    (&["--gpu-architecture", "-arch"], Value::Architecture),
-    (&["--ftz", "-ftz"], Value::FlushToZero),
-    (&["--fmad", "-fmad"], Value::Contract),
-    (&["--prec-div", "-prec-div"], Value::PreciseDivision),
-    (&["--prec-sqrt", "-prec-sqrt"], Value::PreciseRoot),
-    (&["--include-path", "-I"], Value::As("-I")),
-    (&["--define-macro", "-D"], Value::As("-D")),
-    (&["--undefine-macro", "-U"], Value::As("-U")),
-    (&["--pre-include", "-include"], Value::As("-include")),
-    (&["--std", "-std"], Value::As("-std=")),
-    (&["--maxrregcount", "-maxrregcount"], Value::Ignored),
-    (&["--split-compile", "-split-compile"], Value::Ignored),
-    (&["--dopt", "-dopt"], Value::Ignored),
-    (&["--builtin-move-forward", "-builtin-move-forward"], Value::Ignored),
-    (&["--builtin-initializer-list", "-builtin-initializer-list"], Value::Ignored),
-    (&["--device-int128", "-device-int128"], Value::Ignored),
-];
-
-/// Options without effect here.
-const IGNORED: &[&str] = &[
-    "--device-debug",
-    "-G",
-    "--generate-line-info",
-    "-lineinfo",
-    "--extra-device-vectorization",
-    "-extra-device-vectorization",
-    "--restrict",
-    "-restrict",
-    "--device-as-default-execution-space",
-    "-default-device",
-    "--device-int128",
-    "-device-int128",
-    "--relocatable-device-code=false",
-    "-rdc=false",
-];
-
-#[derive(Clone, Copy)]
-enum Value {
-    Architecture,
-    FlushToZero,
-    Contract,
-    PreciseDivision,
-    PreciseRoot,
-    As(&'static str),
-    Ignored,
-}
-
-/// Translates options. A value may follow its option as a separate argument.
-fn translate(given: &[String]) -> Options {
-    let mut all = Options::default();
-    // By default, neither is set otherwise.
-    let (mut division, mut root) = (true, true);
-    let mut given = given.iter().map(|option| option.trim()).filter(|option| !option.is_empty());
-    while let Some(option) = given.next() {
-        if IGNORED.contains(&option) {
-            continue;
-        }
-        if matches!(option, "--use_fast_math" | "-use_fast_math") {
-            all.options.extend(["-ffast-math", "-fgpu-flush-denormals-to-zero"].map(str::to_owned));
-            (division, root) = (false, false);
-            continue;
-        }
-        let Some((value, kind)) = value_of(option, &mut given) else {
-            all.options.push(option.to_owned());
-            continue;
-        };
-        match (kind, is_true(&value)) {
-            (Value::Architecture, _) => {
-                if value.starts_with("gfx") {
-                    all.target = Some(value);
-                }
-            }
-            (Value::FlushToZero, true) => all.options.push("-fgpu-flush-denormals-to-zero".to_owned()),
-            (Value::FlushToZero, false) => all.options.push("-fno-gpu-flush-denormals-to-zero".to_owned()),
-            (Value::Contract, true) => all.options.push("-ffp-contract=fast".to_owned()),
-            (Value::Contract, false) => all.options.push("-ffp-contract=off".to_owned()),
-            (Value::PreciseDivision, precise) => division = precise,
-            (Value::PreciseRoot, precise) => root = precise,
-            (Value::As("-include"), _) => all.options.extend(["-include".to_owned(), value]),
-            (Value::As(name), _) => all.options.push(format!("{name}{value}")),
-            (Value::Ignored, _) => {}
-        }
-    }
-    if !division && !root {
-        all.options.push("-fno-hip-fp32-correctly-rounded-divide-sqrt".to_owned());
-    }
-    all
-}
-
 /// The architecture that the options name last, and the other options.
 fn for_nvidia(given: &[String]) -> (Option<String>, Vec<String>) {
     let (mut named, mut others) = (None, Vec::new());
@@ -176,61 +78,9 @@ fn for_nvidia(given: &[String]) -> (Option<String>, Vec<String>) {
     (named, others)
 }
 
-fn is_true(value: &str) -> bool {
-    matches!(value, "true" | "1")
-}
-
-/// The value of an option that has one.
-fn value_of<'a>(option: &str, rest: &mut impl Iterator<Item = &'a str>) -> Option<(String, Value)> {
-    for (names, kind) in VALUED {
-        for name in *names {
-            let Some(tail) = option.strip_prefix(name) else { continue };
-            // `-I…`, `-D…` and `-U…` have their value attached.
-            let together = name.len() == 2;
-            let value = match tail.strip_prefix('=') {
-                Some(value) => value.to_owned(),
-                None if tail.is_empty() => rest.next().unwrap_or_default().to_owned(),
-                None if together => tail.to_owned(),
-                None => continue,
-            };
-            return Some((value, *kind));
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn options(given: &[&str]) -> Vec<String> {
-        translate(&given.iter().map(|option| (*option).to_owned()).collect::<Vec<_>>()).options
-    }
-
-    #[test]
-    fn options_are_those_of_amds_compiler() {
-        assert_eq!(
-            options(&["--ftz=true", "--fmad=false"]),
-            ["-fgpu-flush-denormals-to-zero", "-ffp-contract=off"]
-        );
-        assert_eq!(options(&["--include-path=/a", "-I/b", "-I", "/c"]), ["-I/a", "-I/b", "-I/c"]);
-        assert_eq!(options(&["-DN=4", "--define-macro=M=1", "-D", "K"]), ["-DN=4", "-DM=1", "-DK"]);
-        assert_eq!(options(&["--std=c++17", "-std=c++20"]), ["-std=c++17", "-std=c++20"]);
-        assert_eq!(options(&["--pre-include=x.h"]), ["-include", "x.h"]);
-        assert!(
-            options(&["--maxrregcount=32", "-lineinfo", "-arch=sm_80", "-default-device", ""]).is_empty()
-        );
-        assert_eq!(options(&["--no-such-option"]), ["--no-such-option"], "the compiler refuses it");
-    }
-
-    #[test]
-    fn division_and_root_are_precise_if_either_is() {
-        let imprecise = "-fno-hip-fp32-correctly-rounded-divide-sqrt";
-        assert!(options(&["--prec-div=false"]).is_empty());
-        assert!(options(&["--prec-div=false", "--prec-sqrt=true"]).is_empty());
-        assert_eq!(options(&["--prec-div=false", "--prec-sqrt=false"]), [imprecise]);
-        assert!(options(&["--use_fast_math"]).contains(&imprecise.to_owned()));
-    }
 
     fn planned(given: &[&str], device: Option<(bool, &str)>) -> Result<(bool, String, Vec<String>), Refusal> {
         let given: Vec<String> = given.iter().map(|option| (*option).to_owned()).collect();

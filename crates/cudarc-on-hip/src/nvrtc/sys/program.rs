@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
+use device_compiler::nvrtc::PRELUDE;
 use hip::TargetId;
 use hip::code_object::text;
 use hip::rtc;
@@ -11,16 +12,6 @@ use hip::rtc;
 use super::options::{Plan, Refusal, plan};
 use super::{Outcome, nvrtcResult};
 use crate::backend;
-
-/// Declarations that NVRTC adds before each source, in addition to nvcc's. Line numbers in messages are those
-/// of the source.
-const PRELUDE: &str = r"#ifdef NDEBUG
-#define assert(...) ((void)0)
-#else
-#define assert(...) ((__VA_ARGS__) ? (void)0 : __assert_fail(#__VA_ARGS__, __FILE__, __LINE__, __PRETTY_FUNCTION__))
-#endif
-#line 1
-";
 
 pub(super) struct Program {
     source: String,
@@ -71,8 +62,9 @@ impl Program {
     fn run(&mut self, options: &[String]) -> Result<Compiled, (nvrtcResult, String)> {
         let Plan { by_nvidia, target, options } =
             plan(options, device()).map_err(|refused| not_planned(&refused))?;
-        let prelude = if by_nvidia { "" } else { PRELUDE };
-        let mut program = rtc::Program::new(format!("{prelude}{}", self.source)).name(&*self.name);
+        let source =
+            if by_nvidia { self.source.clone() } else { format!("{PRELUDE}#line 1\n{}", self.source) };
+        let mut program = rtc::Program::new(source).name(&*self.name);
         for (name, text) in &self.headers {
             program = program.header(&**name, &**text);
         }

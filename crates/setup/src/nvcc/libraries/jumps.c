@@ -15,8 +15,10 @@ __attribute__((constructor(@ORDER@))) static void enter(void) {
         return;
     }
     const char *name = ferrocm_@PREFIX@_names;
+    size found = 0;
     for (size i = 0; *name; i++, name += strlen(name) + 1) {
         void *address = dlsym(library, name);
-        if (address) ferrocm_@PREFIX@_slots[i] = address;
+        if (address) ferrocm_@PREFIX@_slots[i] = address, found++;
     }
+    if (!found) tell("the @SONAME@ that was found has no functions for lib@PREFIX@\n");
 }
