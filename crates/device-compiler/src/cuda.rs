@@ -201,6 +201,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "driver_types.h"
     "ferrocm_arch.h"
     "ferrocm_convert.h"
+    "ferrocm_corrected.h"
     "ferrocm_device.h"
     "ferrocm_driver_table.h"
     "ferrocm_guards.h"
