@@ -221,7 +221,7 @@ __CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
     return (hipStreamUpdateCaptureDependencies)(stream, after, n, flags);
 }
 // A template, so that a plain 0 is a number of nodes and no pointer.
-template <typename E, typename = decltype(static_cast<const hipGraphEdgeData *>(E())), int = sizeof(int[__is_integral(E) ? -1 : 1])>
+template <typename E, typename = decltype(static_cast<const hipGraphEdgeData *>(E()))>
 __CUDA_HOST cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after, E edges, size_t n, unsigned flags = 0) {
     return edges == nullptr ? (hipStreamUpdateCaptureDependencies)(stream, after, n, flags) : hipErrorNotSupported;
 }

@@ -184,12 +184,11 @@ const DEFAULT: Handle = ptr::null_mut();
 /// # Safety
 /// The text is null or ends in a NUL.
 unsafe fn narrow(text: *const c_char) -> String {
-    // SAFETY: as above.
     if text.is_null() {
-        String::new()
-    } else {
-        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        return String::new();
     }
+    // SAFETY: as above, and it is not null.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 /// A text of `wchar_t`, which has 32 bits on Linux; empty for null.

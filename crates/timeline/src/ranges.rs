@@ -35,8 +35,11 @@ thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack(Vec::new())) };
 }
 
-/// The started ranges by their numbers: the track and name that the end repeats.
-static STARTED: LazyLock<Mutex<HashMap<u64, (Track, &'static str, String)>>> = LazyLock::new(Mutex::default);
+/// What the end of a started range repeats: its track, category and name.
+type Started = (Track, &'static str, String);
+
+/// The started ranges by their numbers.
+static STARTED: LazyLock<Mutex<HashMap<u64, Started>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Label {
