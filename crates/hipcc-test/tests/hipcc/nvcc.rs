@@ -220,7 +220,7 @@ fn questions_and_errors_are_plain() {
     // As makefiles and CMake's scripts choose warnings for the host's compiler.
     let mut ask = nvcc(here, ".c -Xcompiler");
     assert!(succeeds(ask.arg("--version")).contains("clang version"));
-    let number = succeeds(nvcc(here, ".c -Xcompiler").arg("-dumpfullversion -dumpversion"));
+    let number = succeeds(&mut nvcc(here, ".c -Xcompiler -dumpfullversion,-dumpversion"));
     assert!(number.trim().split('.').all(|part| part.parse::<u32>().is_ok()), "{number}");
     for (line, expected) in [
         ("-what program.cu", "nvcc fatal   : Unknown option '-what'"),

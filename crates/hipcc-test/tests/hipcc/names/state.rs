@@ -201,12 +201,11 @@ impl Judge {
             // What it calls has to be there.
             for word in called.iter().filter(|word| *word != name) {
                 let is_own = self.own.contains_key(word) && word.starts_with("cu");
-                match is_own || self.symbols.contains(word) {
-                    true => match self.function(word, depth + 1) {
+                if is_own || self.symbols.contains(word) {
+                    match self.function(word, depth + 1) {
                         State::Works => {}
                         other => return other,
-                    },
-                    false => {}
+                    }
                 }
             }
             return State::Works;
