@@ -1,114 +1,109 @@
-// CUDA's <cuda_fp16.h> for AMD targets. HIP has CUDA's names for half precision.
+// CUDA's <cuda_fp16.h> for AMD targets: half precision, with CUDA's own types. HIP's dialect, and kernels that AMD's library compiles at run
+// time, have HIP's.
 #pragma once
 #define __CUDA_FP16_H__
 #define __CUDA_FP16_TYPES_EXIST__
-#include "ferrocm_letters_begin.h"
-#include "cuda_runtime.h"
 #include "ferrocm_half.h"
+#include "ferrocm_letters_begin.h"
+
+#if defined(__FERROCM_CUDA__) && !defined(__HIPCC_RTC__)
+#if defined(HIP_INCLUDE_HIP_AMD_DETAIL_HIP_FP16_H)
+#error "<hip/hip_fp16.h> and <cuda_fp16.h> define the same types: in a source in CUDA's dialect, include <cuda_fp16.h> first"
+#endif
+// HIP's other headers find these types in place of HIP's.
+#define HIP_INCLUDE_HIP_AMD_DETAIL_HIP_FP16_H
+typedef _Float16 _Float16_2 __attribute__((ext_vector_type(2)));
+// The bits of a half. HIP's headers make it of a number.
+struct __attribute__((aligned(2))) __half_raw {
+    unsigned short x;
+    __half_raw() = default;
+    template <typename T> __host__ __device__ constexpr __half_raw(T bits) : x(static_cast<unsigned short>(bits)) {}
+    __host__ __device__ constexpr __half_raw(_Float16 number) : x(__builtin_bit_cast(unsigned short, number)) {}
+};
+struct __attribute__((aligned(4))) __half2_raw {
+    unsigned short x, y;
+};
+struct __nv_bfloat16;
+#define __CUDA_T __half
+#define __CUDA_T2 __half2
+#define __CUDA_T_RAW __half_raw
+#define __CUDA_T2_RAW __half2_raw
+#define __CUDA_T_FORMAT __cuda_half::half_format
+#define __CUDA_T_OTHER __nv_bfloat16
+#define __CUDA_T_NATIVE _Float16
+#define __CUDA_T_NAMES(X) X(half, half2)
+#if !defined(__CUDA_NO_HALF_CONVERSIONS__)
+#define __CUDA_T_CONVERSIONS
+#endif
+#if !defined(__CUDA_NO_HALF_OPERATORS__)
+#define __CUDA_T_OPERATORS
+#endif
+#if !defined(__CUDA_NO_HALF2_OPERATORS__)
+#define __CUDA_T2_OPERATORS
+#endif
+#include "ferrocm_half_class.h"
+#include "ferrocm_half_functions.h"
+#if !defined(CUDA_NO_HALF)
+typedef __half half;
+typedef __half2 half2;
+typedef __half __nv_half;
+typedef __half2 __nv_half2;
+typedef __half nv_half;
+typedef __half2 nv_half2;
+typedef __half_raw __nv_half_raw;
+typedef __half2_raw __nv_half2_raw;
+#endif
+#else
 #include "ferrocm_hip_begin.h"
 #if !defined(__HIPCC_RTC__)
 #include <hip/hip_fp16.h>
 #endif
 typedef __half2_raw __cuda_hip_half2_raw;
 #include "ferrocm_hip_end.h"
-
 #if defined(__FERROCM_CUDA__)
-static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) { return __cuda_atomic_add_pair(at, value); }
-static __device__ __attribute__((unused)) inline __half atomicAdd(__half *at, __half value) { return __cuda_atomic_add_half(at, value); }
-
-// A NaN operand makes the result a NaN.
-static __device__ __attribute__((always_inline, unused)) inline __half2 __hmax2_nan(__half2 a, __half2 b) {
-    return __halves2half2(__hmax_nan(__low2half(a), __low2half(b)), __hmax_nan(__high2half(a), __high2half(b)));
-}
-static __device__ __attribute__((always_inline, unused)) inline __half2 __hmin2_nan(__half2 a, __half2 b) {
-    return __halves2half2(__hmin_nan(__low2half(a), __low2half(b)), __hmin_nan(__high2half(a), __high2half(b)));
-}
-static __device__ __attribute__((always_inline, unused)) inline __half2 __hmax2(__half2 a, __half2 b) {
-    return __halves2half2(__hmax(__low2half(a), __low2half(b)), __hmax(__high2half(a), __high2half(b)));
-}
-static __device__ __attribute__((always_inline, unused)) inline __half2 __hmin2(__half2 a, __half2 b) {
-    return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
-}
-static __device__ __attribute__((always_inline, unused)) inline __half __hfma_relu(__half a, __half b, __half c) {
-    const __half sum = __hfma(a, b, c);
-    return __hisnan(sum) || __half2float(sum) > 0 ? sum : __float2half(0);
-}
-__CUDA_HALF_COMMON(__half, __half2, __half2float, __float2half)
+// HIP's run-time compiler has half precision built in, with most of CUDA's functions.
 namespace __cuda_half {
-// A double that is a half.
-static __host__ __device__ __attribute__((always_inline, unused)) inline __half of(double x) { return __half(__half_raw{.data = static_cast<_Float16>(x)}); }
+template <> struct format<__half> : half_format {};
 } // namespace __cuda_half
-__CUDA_HALF_BOTH __half __double2half(double a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(a)); }
-__CUDA_HALF_BOTH signed char __half2char_rz(__half a) { return __cuda_convert::integer<signed char, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH unsigned char __half2uchar_rz(__half a) { return __cuda_convert::integer<unsigned char, __cuda_convert::rz>(__half2float(a)); }
-
-// To and from integers, and from floats, with every rounding.
-__CUDA_HALF_BOTH int __half2int_rn(__half a) { return __cuda_convert::integer<int, __cuda_convert::rn>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __int2half_rn(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned __half2uint_rn(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::rn>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __uint2half_rn(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH long long __half2ll_rn(__half a) { return __cuda_convert::integer<long long, __cuda_convert::rn>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ll2half_rn(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned long long __half2ull_rn(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::rn>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ull2half_rn(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH short __half2short_rn(__half a) { return __cuda_convert::integer<short, __cuda_convert::rn>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __short2half_rn(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned short __half2ushort_rn(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::rn>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ushort2half_rn(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH int __half2int_rz(__half a) { return __cuda_convert::integer<int, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __int2half_rz(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned __half2uint_rz(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __uint2half_rz(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH long long __half2ll_rz(__half a) { return __cuda_convert::integer<long long, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ll2half_rz(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned long long __half2ull_rz(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ull2half_rz(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH short __half2short_rz(__half a) { return __cuda_convert::integer<short, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __short2half_rz(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned short __half2ushort_rz(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::rz>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ushort2half_rz(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH __half __float2half_rz(float a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(static_cast<double>(a))); }
-__CUDA_HALF_BOTH int __half2int_rd(__half a) { return __cuda_convert::integer<int, __cuda_convert::rd>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __int2half_rd(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned __half2uint_rd(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::rd>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __uint2half_rd(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH long long __half2ll_rd(__half a) { return __cuda_convert::integer<long long, __cuda_convert::rd>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ll2half_rd(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned long long __half2ull_rd(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::rd>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ull2half_rd(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH short __half2short_rd(__half a) { return __cuda_convert::integer<short, __cuda_convert::rd>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __short2half_rd(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned short __half2ushort_rd(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::rd>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ushort2half_rd(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH __half __float2half_rd(float a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(static_cast<double>(a))); }
-__CUDA_HALF_BOTH int __half2int_ru(__half a) { return __cuda_convert::integer<int, __cuda_convert::ru>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __int2half_ru(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned __half2uint_ru(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::ru>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __uint2half_ru(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH long long __half2ll_ru(__half a) { return __cuda_convert::integer<long long, __cuda_convert::ru>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ll2half_ru(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned long long __half2ull_ru(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::ru>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ull2half_ru(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH short __half2short_ru(__half a) { return __cuda_convert::integer<short, __cuda_convert::ru>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __short2half_ru(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH unsigned short __half2ushort_ru(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::ru>(__half2float(a)); }
-__CUDA_HALF_BOTH __half __ushort2half_ru(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
-__CUDA_HALF_BOTH __half __float2half_ru(float a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(static_cast<double>(a))); }
-
+#define __CUDA_T __half
+#define __CUDA_T2 __half2
+#define __CUDA_T_FORMAT __cuda_half::half_format
+#define __CUDA_T_NAMES(X) X(half, half2)
+#define __CUDA_T_PARTS
+#include "ferrocm_half_functions.h"
 // The bits of two halves, as in CUDA's raw pair. HIP's has structures instead.
 struct __cuda_half2_raw {
     unsigned short x, y;
     __cuda_half2_raw() = default;
     __host__ __device__ __cuda_half2_raw(const __half2 &pair) : x(__half_raw(pair.x).x), y(__half_raw(pair.y).x) {}
     __host__ __device__ __cuda_half2_raw(const __cuda_hip_half2_raw &raw) : x(raw.x.x), y(raw.y.x) {}
-    __host__ __device__ operator __half2() const { return __half2(half_of(x), half_of(y)); }
-
-  private:
-    static __host__ __device__ __half half_of(unsigned short bits) {
-        __half_raw raw;
-        raw.x = bits;
-        return __half(raw);
-    }
+    __host__ __device__ operator __half2() const { return __half2(__cuda_half::of_bits<__half>(x), __cuda_half::of_bits<__half>(y)); }
 };
+#endif
+#endif
+#undef __CUDA_T
+#undef __CUDA_T2
+#undef __CUDA_T_RAW
+#undef __CUDA_T2_RAW
+#undef __CUDA_T_FORMAT
+#undef __CUDA_T_OTHER
+#undef __CUDA_T_NATIVE
+#undef __CUDA_T_NAMES
+#undef __CUDA_T_CONVERSIONS
+#undef __CUDA_T_OPERATORS
+#undef __CUDA_T2_OPERATORS
+#undef __CUDA_T_PARTS
+
+#if defined(__FERROCM_CUDA__)
+static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) { return __cuda_atomic_add_pair(at, value); }
+static __device__ __attribute__((unused)) inline __half atomicAdd(__half *at, __half value) { return __cuda_atomic_add_half(at, value); }
+
+#define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7c00u)
+#define CUDART_NAN_FP16 __ushort_as_half((unsigned short)0x7fffu)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half((unsigned short)0x0001u)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half((unsigned short)0x7bffu)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000u)
+#define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000u)
+#define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3c00u)
 #endif
 #include "ferrocm_letters_end.h"

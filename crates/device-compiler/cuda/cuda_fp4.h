@@ -22,7 +22,7 @@ __CUDA_FP4 __nv_fp4_storage_t __nv_cvt_float_to_fp4(float x, __nv_fp4_interpreta
     return __nv_cvt_double_to_fp4(x, kind, mode);
 }
 __CUDA_FP4 __nv_fp4_storage_t __nv_cvt_halfraw_to_fp4(__half_raw x, __nv_fp4_interpretation_t kind, cudaRoundMode mode) {
-    return __nv_cvt_double_to_fp4(static_cast<float>(x.data), kind, mode);
+    return __nv_cvt_double_to_fp4(__half2float(__half(x)), kind, mode);
 }
 __CUDA_FP4 __nv_fp4_storage_t __nv_cvt_bfloat16raw_to_fp4(__nv_bfloat16_raw x, __nv_fp4_interpretation_t kind, cudaRoundMode mode) {
     return __nv_cvt_double_to_fp4(__bfloat162float(__nv_bfloat16(x)), kind, mode);
@@ -38,10 +38,19 @@ __CUDA_FP4 __half_raw __nv_cvt_fp4_to_halfraw(__nv_fp4_storage_t x, __nv_fp4_int
     // Read as a half's exponent, whose bias is larger by 14, it makes the number 2^14 times too small.
     __half_raw raw;
     raw.x = static_cast<unsigned short>((x & 8) << 12 | (x & 7) << 9);
-    raw.data *= static_cast<_Float16>(16384.0f);
-    return raw;
+    return __half_raw(__float2half(__half2float(__half(raw)) * 16384.0f));
+}
+__CUDA_FP4 __nv_fp4x2_storage_t __nv_cvt_bfloat16raw2_to_fp4x2(__nv_bfloat162_raw x, __nv_fp4_interpretation_t kind, cudaRoundMode mode) {
+    __nv_bfloat16_raw low, high;
+    low.x = x.x, high.x = x.y;
+    return static_cast<__nv_fp4x2_storage_t>(__nv_cvt_bfloat16raw_to_fp4(low, kind, mode) | __nv_cvt_bfloat16raw_to_fp4(high, kind, mode) << 4);
 }
 #if defined(__FERROCM_CUDA__)
+__CUDA_FP4 __nv_fp4x2_storage_t __nv_cvt_halfraw2_to_fp4x2(__half2_raw x, __nv_fp4_interpretation_t kind, cudaRoundMode mode) {
+    __half_raw low, high;
+    low.x = x.x, high.x = x.y;
+    return static_cast<__nv_fp4x2_storage_t>(__nv_cvt_halfraw_to_fp4(low, kind, mode) | __nv_cvt_halfraw_to_fp4(high, kind, mode) << 4);
+}
 __CUDA_FP4 __half2_raw __nv_cvt_fp4x2_to_halfraw2(__nv_fp4x2_storage_t x, __nv_fp4_interpretation_t kind) {
     __half2_raw raw;
     raw.x = __nv_cvt_fp4_to_halfraw(x & 15, kind).x;
@@ -58,7 +67,7 @@ struct __nv_fp4_e2m1 {
     __host__ __device__ explicit __nv_fp4_e2m1(__half x) : __x(__nv_cvt_halfraw_to_fp4(x, __NV_E2M1, cudaRoundNearest)) {}
     __host__ __device__ explicit __nv_fp4_e2m1(__nv_bfloat16 x) : __x(__nv_cvt_bfloat16raw_to_fp4(x, __NV_E2M1, cudaRoundNearest)) {}
     __host__ __device__ explicit operator __half() const { return __half(__nv_cvt_fp4_to_halfraw(__x, __NV_E2M1)); }
-    __host__ __device__ explicit operator float() const { return static_cast<float>(__nv_cvt_fp4_to_halfraw(__x, __NV_E2M1).data); }
+    __host__ __device__ explicit operator float() const { return __half2float(__half(__nv_cvt_fp4_to_halfraw(__x, __NV_E2M1))); }
 };
 struct __nv_fp4x2_e2m1 {
     __nv_fp4x2_storage_t __x;
@@ -67,7 +76,7 @@ struct __nv_fp4x2_e2m1 {
     __host__ __device__ explicit __nv_fp4x2_e2m1(double2 x) : __x(__nv_cvt_double2_to_fp4x2(x, __NV_E2M1, cudaRoundNearest)) {}
     __host__ __device__ explicit operator float2() const {
         const __half_raw low = __nv_cvt_fp4_to_halfraw(__x & 15, __NV_E2M1), high = __nv_cvt_fp4_to_halfraw(__x >> 4, __NV_E2M1);
-        return make_float2(static_cast<float>(low.data), static_cast<float>(high.data));
+        return make_float2(__half2float(__half(low)), __half2float(__half(high)));
     }
 };
 struct __nv_fp4x4_e2m1 {

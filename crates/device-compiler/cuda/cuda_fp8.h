@@ -46,7 +46,7 @@ __CUDA_FP8 double2 as_cuda(double2 x, bool saturate, bool e4m3) { return make_do
 // The 16-bit types can represent all of these numbers.
 __CUDA_FP8 __half_raw as_cuda(__half_raw x, bool saturate, bool e4m3) {
     if (!saturate)
-        x.data = static_cast<_Float16>(as_cuda(static_cast<float>(x.data), false, e4m3));
+        return __half_raw(__float2half(as_cuda(__half2float(__half(x)), false, e4m3)));
     else if ((x.x & 0x7fff) == 0x7c00)
         x.x--;
     return x;
@@ -168,6 +168,16 @@ __CUDA_FP8 __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_
     // Exponent 0 has the numbers from 2^-127 to 2^-126.
     return static_cast<__nv_fp8_storage_t>(exponent + (mode == cudaRoundPosInf && rest && (exponent < 254 || saturate == __NV_NOSAT) ? 1 : 0));
 }
+// The first number is in the lower bits.
+#define __CUDA_FP8_E8M0(FROM2, TYPE2, FROM, FIRST, SECOND)                                                                             \
+    __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_##FROM2##_to_e8m0x2(TYPE2 x, __nv_saturation_t saturate, cudaRoundMode mode) {            \
+        const unsigned low = __nv_cvt_##FROM##_to_e8m0(FIRST, saturate, mode), high = __nv_cvt_##FROM##_to_e8m0(SECOND, saturate, mode); \
+        return static_cast<__nv_fp8x2_storage_t>(low | high << 8);                                                                     \
+    }
+__CUDA_FP8_E8M0(float2, float2, float, x.x, x.y)
+__CUDA_FP8_E8M0(double2, double2, double, x.x, x.y)
+__CUDA_FP8_E8M0(bfloat162raw, __nv_bfloat162_raw, bfloat16raw, __nv_bfloat16_raw{x.x}, __nv_bfloat16_raw{x.y})
+#undef __CUDA_FP8_E8M0
 struct __nv_fp8_e8m0 {
     __nv_fp8_storage_t __x;
     __nv_fp8_e8m0() = default;

@@ -213,4 +213,42 @@ __CUDA_CONVERT double __dsqrt_ru(double x) { return __cuda_convert::root<__cuda_
 __CUDA_CONVERT float __frsqrt_rn(float x) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))); }
 // Clamped to 0 to 1; a NaN becomes 0.
 __CUDA_CONVERT float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+// The same with the rounding as an argument.
+#define __CUDA_MODE_2(NAME, FUNCTION)                                                                    \
+    __CUDA_CONVERT double NAME(double x, double y, cudaRoundMode mode = cudaRoundNearest) {              \
+        return mode == cudaRoundZero     ? FUNCTION##_rz(x, y)                                           \
+               : mode == cudaRoundPosInf ? FUNCTION##_ru(x, y)                                           \
+               : mode == cudaRoundMinInf ? FUNCTION##_rd(x, y)                                           \
+                                         : FUNCTION##_rn(x, y);                                          \
+    }
+__CUDA_MODE_2(dadd, __dadd)
+__CUDA_MODE_2(dsub, __dsub)
+__CUDA_MODE_2(dmul, __dmul)
+#undef __CUDA_MODE_2
+#define __CUDA_MODE_1(NAME, TO, FROM, FUNCTION, USUAL)                                                   \
+    __CUDA_CONVERT TO NAME(FROM x, cudaRoundMode mode = USUAL) {                                         \
+        return mode == cudaRoundZero     ? FUNCTION##_rz(x)                                              \
+               : mode == cudaRoundPosInf ? FUNCTION##_ru(x)                                              \
+               : mode == cudaRoundMinInf ? FUNCTION##_rd(x)                                              \
+                                         : FUNCTION##_rn(x);                                             \
+    }
+__CUDA_MODE_1(double2int, int, double, __double2int, cudaRoundZero)
+__CUDA_MODE_1(double2uint, unsigned, double, __double2uint, cudaRoundZero)
+__CUDA_MODE_1(double2ll, long long, double, __double2ll, cudaRoundZero)
+__CUDA_MODE_1(double2ull, unsigned long long, double, __double2ull, cudaRoundZero)
+__CUDA_MODE_1(ll2double, double, long long, __ll2double, cudaRoundNearest)
+__CUDA_MODE_1(ull2double, double, unsigned long long, __ull2double, cudaRoundNearest)
+#undef __CUDA_MODE_1
+// These are exact.
+__CUDA_CONVERT double int2double(int x, cudaRoundMode = cudaRoundNearest) { return x; }
+__CUDA_CONVERT double uint2double(unsigned x, cudaRoundMode = cudaRoundNearest) { return x; }
+__CUDA_CONVERT double float2double(float x, cudaRoundMode = cudaRoundNearest) { return static_cast<double>(x); }
+__CUDA_CONVERT double fma(double x, double y, double z, cudaRoundMode mode) {
+    return mode == cudaRoundZero     ? __fma_rz(x, y, z)
+           : mode == cudaRoundPosInf ? __fma_ru(x, y, z)
+           : mode == cudaRoundMinInf ? __fma_rd(x, y, z)
+                                     : __fma_rn(x, y, z);
+}
+#undef __CUDA_CONVERT
+#undef __CUDA_EITHER
 #include "ferrocm_letters_end.h"

@@ -120,6 +120,18 @@ __CUDA_HOST_FLOAT(normcdfinv)
 __CUDA_HOST_FLOAT(erfcx)
 __CUDA_HOST_FLOAT(cyl_bessel_i0)
 __CUDA_HOST_FLOAT(cyl_bessel_i1)
+// These are the C library's.
+#define __CUDA_HOST_NAMED(NAME) \
+    __CUDA_HOST_MATH float NAME(float x) { return ::NAME##f(x); }
+__CUDA_HOST_NAMED(exp10)
+__CUDA_HOST_NAMED(j0)
+__CUDA_HOST_NAMED(j1)
+__CUDA_HOST_NAMED(y0)
+__CUDA_HOST_NAMED(y1)
+#undef __CUDA_HOST_NAMED
+__CUDA_HOST_MATH float jn(int n, float x) { return ::jnf(n, x); }
+__CUDA_HOST_MATH float yn(int n, float x) { return ::ynf(n, x); }
+__CUDA_HOST_MATH void sincos(float x, float *sine, float *cosine) { ::sincosf(x, sine, cosine); }
 #undef __CUDA_HOST_FLOAT
 __CUDA_HOST_MATH float rhypotf(float x, float y) { return static_cast<float>(rhypot(static_cast<double>(x), static_cast<double>(y))); }
 __CUDA_HOST_MATH float rhypot(float x, float y) { return rhypotf(x, y); }

@@ -67,7 +67,54 @@ __CUDA_ROUNDED(ru, up)
 __CUDA_ROUNDED(rz, zero)
 #undef __CUDA_ROUNDED
 
+// The same by older names, and on pairs.
+#define __CUDA_ROUNDED(END)                                                                                                          \
+    __CUDA_MATH float __fmaf_ieee_##END(float a, float b, float c) { return __fmaf_##END(a, b, c); }                                 \
+    __CUDA_MATH float2 __fadd2_##END(float2 a, float2 b) { return make_float2(__fadd_##END(a.x, b.x), __fadd_##END(a.y, b.y)); }     \
+    __CUDA_MATH float2 __fmul2_##END(float2 a, float2 b) { return make_float2(__fmul_##END(a.x, b.x), __fmul_##END(a.y, b.y)); }     \
+    __CUDA_MATH float2 __ffma2_##END(float2 a, float2 b, float2 c) {                                                                 \
+        return make_float2(__fmaf_##END(a.x, b.x, c.x), __fmaf_##END(a.y, b.y, c.y));                                                \
+    }
+__CUDA_ROUNDED(rn)
+__CUDA_ROUNDED(rd)
+__CUDA_ROUNDED(ru)
+__CUDA_ROUNDED(rz)
+#undef __CUDA_ROUNDED
+
 __CUDA_MATH float __tanhf(float x) { return ::tanhf(x); }
+__CUDA_MATH double fdivide(double a, double b) { return a / b; }
+
+// Functions of floats by the names of those of doubles.
+#define __CUDA_FLOAT(NAME) \
+    __CUDA_MATH float NAME(float x) { return ::NAME##f(x); }
+__CUDA_FLOAT(cospi)
+__CUDA_FLOAT(sinpi)
+__CUDA_FLOAT(cyl_bessel_i0)
+__CUDA_FLOAT(cyl_bessel_i1)
+__CUDA_FLOAT(erfcinv)
+__CUDA_FLOAT(erfcx)
+__CUDA_FLOAT(erfinv)
+__CUDA_FLOAT(exp10)
+__CUDA_FLOAT(j0)
+__CUDA_FLOAT(j1)
+__CUDA_FLOAT(y0)
+__CUDA_FLOAT(y1)
+__CUDA_FLOAT(normcdf)
+__CUDA_FLOAT(normcdfinv)
+__CUDA_FLOAT(rcbrt)
+__CUDA_FLOAT(rsqrt)
+#undef __CUDA_FLOAT
+#if !defined(__HIPCC_RTC__)
+// A double, as with nvcc: preferred to clang's, which gives a float.
+static __device__ __attribute__((always_inline, unused, enable_if(true, ""))) inline double pow(float x, int n) { return ::pow(static_cast<double>(x), n); }
+namespace std {
+using ::pow;
+}
+#endif
+__CUDA_MATH float jn(int n, float x) { return ::jnf(n, x); }
+__CUDA_MATH float yn(int n, float x) { return ::ynf(n, x); }
+__CUDA_MATH void sincos(float x, float *sine, float *cosine) { ::sincosf(x, sine, cosine); }
+__CUDA_MATH void sincospi(float x, float *sine, float *cosine) { ::sincospif(x, sine, cosine); }
 
 // The address space of an address. Constants are in global memory.
 __CUDA_MATH unsigned __isShared(const void *at) { return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)at); }
@@ -141,6 +188,58 @@ __CUDA_MATH float2 atomicAdd(float2 *at, float2 value) { return make_float2(atom
 __CUDA_MATH float4 atomicAdd(float4 *at, float4 value) {
     return make_float4(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y), atomicAdd(&at->z, value.z), atomicAdd(&at->w, value.w));
 }
+
+// Quadruple precision.
+#define __CUDA_NO_QUADRUPLE(NAME)                                                                            \
+    template <typename... All>                                                                               \
+    __device__ __attribute__((unavailable("AMD GPUs have no quadruple precision"))) double __nv_fp128_##NAME(All...);
+__CUDA_NO_QUADRUPLE(acos)
+__CUDA_NO_QUADRUPLE(acosh)
+__CUDA_NO_QUADRUPLE(add)
+__CUDA_NO_QUADRUPLE(asin)
+__CUDA_NO_QUADRUPLE(asinh)
+__CUDA_NO_QUADRUPLE(atan)
+__CUDA_NO_QUADRUPLE(atanh)
+__CUDA_NO_QUADRUPLE(ceil)
+__CUDA_NO_QUADRUPLE(copysign)
+__CUDA_NO_QUADRUPLE(cos)
+__CUDA_NO_QUADRUPLE(cosh)
+__CUDA_NO_QUADRUPLE(div)
+__CUDA_NO_QUADRUPLE(exp)
+__CUDA_NO_QUADRUPLE(exp10)
+__CUDA_NO_QUADRUPLE(exp2)
+__CUDA_NO_QUADRUPLE(expm1)
+__CUDA_NO_QUADRUPLE(fabs)
+__CUDA_NO_QUADRUPLE(fdim)
+__CUDA_NO_QUADRUPLE(floor)
+__CUDA_NO_QUADRUPLE(fma)
+__CUDA_NO_QUADRUPLE(fmax)
+__CUDA_NO_QUADRUPLE(fmin)
+__CUDA_NO_QUADRUPLE(fmod)
+__CUDA_NO_QUADRUPLE(frexp)
+__CUDA_NO_QUADRUPLE(hypot)
+__CUDA_NO_QUADRUPLE(ilogb)
+__CUDA_NO_QUADRUPLE(isnan)
+__CUDA_NO_QUADRUPLE(isunordered)
+__CUDA_NO_QUADRUPLE(ldexp)
+__CUDA_NO_QUADRUPLE(log)
+__CUDA_NO_QUADRUPLE(log10)
+__CUDA_NO_QUADRUPLE(log1p)
+__CUDA_NO_QUADRUPLE(log2)
+__CUDA_NO_QUADRUPLE(modf)
+__CUDA_NO_QUADRUPLE(mul)
+__CUDA_NO_QUADRUPLE(pow)
+__CUDA_NO_QUADRUPLE(remainder)
+__CUDA_NO_QUADRUPLE(rint)
+__CUDA_NO_QUADRUPLE(round)
+__CUDA_NO_QUADRUPLE(sin)
+__CUDA_NO_QUADRUPLE(sinh)
+__CUDA_NO_QUADRUPLE(sqrt)
+__CUDA_NO_QUADRUPLE(sub)
+__CUDA_NO_QUADRUPLE(tan)
+__CUDA_NO_QUADRUPLE(tanh)
+__CUDA_NO_QUADRUPLE(trunc)
+#undef __CUDA_NO_QUADRUPLE
 
 // Of CUDA's runtime for device code: no call there fails, because there are none that could.
 #if !defined(__HIPCC_RTC__)

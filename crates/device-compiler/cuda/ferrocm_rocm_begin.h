@@ -1,6 +1,10 @@
 // Included before headers of AMD's libraries of templates (rocPRIM, hipCUB, rocThrust), so that they find HIP's own names. ferrocm_hip_end.h
 // ends this. No guard: it is included once for each.
 #if defined(__FERROCM_CUDA__)
+// CUDA's 16-bit types take the place of HIP's.
+#if !defined(__HIPCC_RTC__)
+#include "cuda_bf16.h"
+#endif
 #include "ferrocm_hip_names.h"
 #undef __NVCC__
 #undef __CUDACC__

@@ -102,56 +102,73 @@ __CUDA_SIMD_ALL(4, signed char, unsigned char)
 #undef __CUDA_SIMD_SUM
 #undef __CUDA_SIMD_BINARY
 
-// DPX: the largest or smallest of numbers and of sums, in whole words and in two halves. `_relu`: at least 0.
-#define __CUDA_DPX(MIN, CHOOSE, END, TYPE)                                                                            \
-    __CUDA_SIMD TYPE __vi##MIN##3_##END(TYPE a, TYPE b, TYPE c) { return CHOOSE(CHOOSE(a, b), c); }                   \
-    __CUDA_SIMD TYPE __viadd##MIN##_##END(TYPE a, TYPE b, TYPE c) {                                                   \
-        return CHOOSE(static_cast<TYPE>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);                     \
-    }                                                                                                                 \
-    /* The predicate says whether the first was chosen. */                                                            \
-    __CUDA_SIMD TYPE __vib##MIN##_##END(TYPE a, TYPE b, bool *first) {                                                \
-        const TYPE chosen = CHOOSE(a, b);                                                                             \
-        *first = chosen == a;                                                                                         \
-        return chosen;                                                                                                \
+// DPX: the largest or smallest of numbers and of sums, in whole words and in two halves; for host code, too. `_relu`: at least 0.
+#define __CUDA_DPX static __host__ __device__ __attribute__((always_inline, unused)) inline
+namespace __cuda_simd {
+template <typename T> __CUDA_DPX T choose_max(T a, T b) { return a < b ? b : a; }
+template <typename T> __CUDA_DPX T choose_min(T a, T b) { return b < a ? b : a; }
+__CUDA_DPX unsigned pack(unsigned low, unsigned high) { return (low & 0xffffu) | high << 16; }
+template <typename Part> __CUDA_DPX unsigned choose_max2(unsigned a, unsigned b) {
+    return pack(choose_max(static_cast<Part>(a), static_cast<Part>(b)), choose_max(static_cast<Part>(a >> 16), static_cast<Part>(b >> 16)));
+}
+template <typename Part> __CUDA_DPX unsigned choose_min2(unsigned a, unsigned b) {
+    return pack(choose_min(static_cast<Part>(a), static_cast<Part>(b)), choose_min(static_cast<Part>(a >> 16), static_cast<Part>(b >> 16)));
+}
+__CUDA_DPX unsigned sum2(unsigned a, unsigned b) { return pack(a + b, (a >> 16) + (b >> 16)); }
+template <typename T> __CUDA_DPX T sum(T a, T b) { return static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b)); }
+} // namespace __cuda_simd
+#define __CUDA_DPX_WORD(MIN, END, TYPE)                                                                                    \
+    __CUDA_DPX TYPE __vi##MIN##3_##END(TYPE a, TYPE b, TYPE c) {                                                           \
+        return __cuda_simd::choose_##MIN(__cuda_simd::choose_##MIN(a, b), c);                                              \
+    }                                                                                                                      \
+    __CUDA_DPX TYPE __viadd##MIN##_##END(TYPE a, TYPE b, TYPE c) { return __cuda_simd::choose_##MIN(__cuda_simd::sum(a, b), c); } \
+    /* The predicate says whether the first was chosen. */                                                                 \
+    __CUDA_DPX TYPE __vib##MIN##_##END(TYPE a, TYPE b, bool *first) {                                                      \
+        const TYPE chosen = __cuda_simd::choose_##MIN(a, b);                                                               \
+        *first = chosen == a;                                                                                              \
+        return chosen;                                                                                                     \
     }
-__CUDA_DPX(max, max, s32, int)
-__CUDA_DPX(min, min, s32, int)
-__CUDA_DPX(max, max, u32, unsigned)
-__CUDA_DPX(min, min, u32, unsigned)
-#undef __CUDA_DPX
-__CUDA_SIMD int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
-__CUDA_SIMD int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
-__CUDA_SIMD int __vimax3_s32_relu(int a, int b, int c) { return max(__vimax3_s32(a, b, c), 0); }
-__CUDA_SIMD int __vimin3_s32_relu(int a, int b, int c) { return max(__vimin3_s32(a, b, c), 0); }
-__CUDA_SIMD int __viaddmax_s32_relu(int a, int b, int c) { return max(__viaddmax_s32(a, b, c), 0); }
-__CUDA_SIMD int __viaddmin_s32_relu(int a, int b, int c) { return max(__viaddmin_s32(a, b, c), 0); }
-#define __CUDA_DPX_PAIR(MIN, END, CHOOSE)                                                                             \
-    __CUDA_SIMD unsigned __vi##MIN##3_##END(unsigned a, unsigned b, unsigned c) { return CHOOSE(CHOOSE(a, b), c); }   \
-    __CUDA_SIMD unsigned __viadd##MIN##_##END(unsigned a, unsigned b, unsigned c) { return CHOOSE(__vadd2(a, b), c); }
-__CUDA_DPX_PAIR(max, s16x2, __vmaxs2)
-__CUDA_DPX_PAIR(min, s16x2, __vmins2)
-__CUDA_DPX_PAIR(max, u16x2, __vmaxu2)
-__CUDA_DPX_PAIR(min, u16x2, __vminu2)
+__CUDA_DPX_WORD(max, s32, int)
+__CUDA_DPX_WORD(min, s32, int)
+__CUDA_DPX_WORD(max, u32, unsigned)
+__CUDA_DPX_WORD(min, u32, unsigned)
+#undef __CUDA_DPX_WORD
+#define __CUDA_DPX_PAIR(MIN, END, PART)                                                                                    \
+    __CUDA_DPX unsigned __vi##MIN##3_##END(unsigned a, unsigned b, unsigned c) {                                           \
+        return __cuda_simd::choose_##MIN##2<PART>(__cuda_simd::choose_##MIN##2<PART>(a, b), c);                            \
+    }                                                                                                                      \
+    __CUDA_DPX unsigned __viadd##MIN##_##END(unsigned a, unsigned b, unsigned c) {                                         \
+        return __cuda_simd::choose_##MIN##2<PART>(__cuda_simd::sum2(a, b), c);                                             \
+    }                                                                                                                      \
+    /* One predicate for the upper half, and one for the lower. */                                                         \
+    __CUDA_DPX unsigned __vib##MIN##_##END(unsigned a, unsigned b, bool *upper, bool *lower) {                             \
+        const unsigned chosen = __cuda_simd::choose_##MIN##2<PART>(a, b);                                                  \
+        *upper = chosen >> 16 == a >> 16;                                                                                  \
+        *lower = (chosen & 0xffff) == (a & 0xffff);                                                                        \
+        return chosen;                                                                                                     \
+    }
+__CUDA_DPX_PAIR(max, s16x2, short)
+__CUDA_DPX_PAIR(min, s16x2, short)
+__CUDA_DPX_PAIR(max, u16x2, unsigned short)
+__CUDA_DPX_PAIR(min, u16x2, unsigned short)
 #undef __CUDA_DPX_PAIR
-// One predicate for the upper half, and one for the lower.
-#define __CUDA_DPX_PREDICATES(MIN, END, CHOOSE)                                                                       \
-    __CUDA_SIMD unsigned __vib##MIN##_##END(unsigned a, unsigned b, bool *upper, bool *lower) {                       \
-        const unsigned chosen = CHOOSE(a, b);                                                                         \
-        *upper = chosen >> 16 == a >> 16;                                                                             \
-        *lower = (chosen & 0xffff) == (a & 0xffff);                                                                   \
-        return chosen;                                                                                                \
+#define __CUDA_DPX_RELU(MIN)                                                                                                                     \
+    __CUDA_DPX int __vi##MIN##_s32_relu(int a, int b) { return __cuda_simd::choose_max(__cuda_simd::choose_##MIN(a, b), 0); }                    \
+    __CUDA_DPX int __vi##MIN##3_s32_relu(int a, int b, int c) { return __cuda_simd::choose_max(__vi##MIN##3_s32(a, b, c), 0); }                  \
+    __CUDA_DPX int __viadd##MIN##_s32_relu(int a, int b, int c) { return __cuda_simd::choose_max(__viadd##MIN##_s32(a, b, c), 0); }              \
+    __CUDA_DPX unsigned __vi##MIN##_s16x2_relu(unsigned a, unsigned b) {                                                                         \
+        return __cuda_simd::choose_max2<short>(__cuda_simd::choose_##MIN##2<short>(a, b), 0);                                                    \
+    }                                                                                                                                            \
+    __CUDA_DPX unsigned __vi##MIN##3_s16x2_relu(unsigned a, unsigned b, unsigned c) {                                                            \
+        return __cuda_simd::choose_max2<short>(__vi##MIN##3_s16x2(a, b, c), 0);                                                                  \
+    }                                                                                                                                            \
+    __CUDA_DPX unsigned __viadd##MIN##_s16x2_relu(unsigned a, unsigned b, unsigned c) {                                                          \
+        return __cuda_simd::choose_max2<short>(__viadd##MIN##_s16x2(a, b, c), 0);                                                                \
     }
-__CUDA_DPX_PREDICATES(max, s16x2, __vmaxs2)
-__CUDA_DPX_PREDICATES(min, s16x2, __vmins2)
-__CUDA_DPX_PREDICATES(max, u16x2, __vmaxu2)
-__CUDA_DPX_PREDICATES(min, u16x2, __vminu2)
-#undef __CUDA_DPX_PREDICATES
-__CUDA_SIMD unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmaxs2(a, b), 0); }
-__CUDA_SIMD unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmins2(a, b), 0); }
-__CUDA_SIMD unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimax3_s16x2(a, b, c), 0); }
-__CUDA_SIMD unsigned __vimin3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimin3_s16x2(a, b, c), 0); }
-__CUDA_SIMD unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmax_s16x2(a, b, c), 0); }
-__CUDA_SIMD unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmin_s16x2(a, b, c), 0); }
+__CUDA_DPX_RELU(max)
+__CUDA_DPX_RELU(min)
+#undef __CUDA_DPX_RELU
+#undef __CUDA_DPX
 
 // Sums of products: bytes by bytes, and bytes by halves (the lower and the upper two bytes of b).
 __CUDA_SIMD int __dp4a(int a, int b, int c) {
@@ -180,6 +197,19 @@ __CUDA_SIMD unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
 }
 __CUDA_SIMD int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
 __CUDA_SIMD unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
+#define __CUDA_DOT_VECTORS(INT, CHAR4, SHORT2)                                                                                       \
+    __CUDA_SIMD INT __dp4a(CHAR4 a, CHAR4 b, INT c) { return __dp4a(__builtin_bit_cast(INT, a), __builtin_bit_cast(INT, b), c); }          \
+    __CUDA_SIMD INT __dp2a_lo(SHORT2 a, CHAR4 b, INT c) { return __dp2a_lo(__builtin_bit_cast(INT, a), __builtin_bit_cast(INT, b), c); }   \
+    __CUDA_SIMD INT __dp2a_hi(SHORT2 a, CHAR4 b, INT c) { return __dp2a_hi(__builtin_bit_cast(INT, a), __builtin_bit_cast(INT, b), c); }
+__CUDA_DOT_VECTORS(int, char4, short2)
+__CUDA_DOT_VECTORS(unsigned, uchar4, ushort2)
+#undef __CUDA_DOT_VECTORS
+// HIP's counts are unsigned.
+__CUDA_SIMD int __cuda_popc(unsigned x) { return __builtin_popcount(x); }
+__CUDA_SIMD int __cuda_popcll(unsigned long long x) { return __builtin_popcountll(x); }
+__CUDA_SIMD unsigned short __nv_bswap16(unsigned short x) { return __builtin_bswap16(x); }
+__CUDA_SIMD unsigned __nv_bswap32(unsigned x) { return __builtin_bswap32(x); }
+__CUDA_SIMD unsigned long long __nv_bswap64(unsigned long long x) { return __builtin_bswap64(x); }
 // HIP's is signed.
 __CUDA_SIMD unsigned __cuda_umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 // The difference of signed numbers, which may not fit in a signed number.

@@ -224,6 +224,8 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_gl_runtime.h"
     "ferrocm_guards.h"
     "ferrocm_half.h"
+    "ferrocm_half_class.h"
+    "ferrocm_half_functions.h"
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"
