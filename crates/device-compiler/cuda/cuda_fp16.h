@@ -17,7 +17,8 @@ typedef _Float16 _Float16_2 __attribute__((ext_vector_type(2)));
 struct __attribute__((aligned(2))) __half_raw {
     unsigned short x;
     __half_raw() = default;
-    template <typename T> __host__ __device__ constexpr __half_raw(T bits) : x(static_cast<unsigned short>(bits)) {}
+    template <typename T, typename = typename __cuda_half::when<__is_integral(T)>::type>
+    __host__ __device__ constexpr __half_raw(T bits) : x(static_cast<unsigned short>(bits)) {}
     __host__ __device__ constexpr __half_raw(_Float16 number) : x(__builtin_bit_cast(unsigned short, number)) {}
 };
 struct __attribute__((aligned(4))) __half2_raw {
@@ -31,6 +32,7 @@ struct __nv_bfloat16;
 #define __CUDA_T_FORMAT __cuda_half::half_format
 #define __CUDA_T_OTHER __nv_bfloat16
 #define __CUDA_T_NATIVE _Float16
+#define __CUDA_T_VECTOR _Float16_2
 #define __CUDA_T_NAMES(X) X(half, half2)
 #if !defined(__CUDA_NO_HALF_CONVERSIONS__)
 #define __CUDA_T_CONVERSIONS
@@ -88,6 +90,7 @@ struct __cuda_half2_raw {
 #undef __CUDA_T_FORMAT
 #undef __CUDA_T_OTHER
 #undef __CUDA_T_NATIVE
+#undef __CUDA_T_VECTOR
 #undef __CUDA_T_NAMES
 #undef __CUDA_T_CONVERSIONS
 #undef __CUDA_T_OPERATORS

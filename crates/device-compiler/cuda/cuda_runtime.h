@@ -79,6 +79,7 @@ __host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const {
 #include "ferrocm_minmax.h"
 #include "ferrocm_simd.h"
 #include "ferrocm_math.h"
+#include "ferrocm_corrected.h"
 #include "ferrocm_ptx.h"
 #include "ferrocm_surfaces.h"
 #include "ferrocm_warp_names.h"

@@ -59,6 +59,8 @@ __CUDA_HALF double sticky_sum(double x, double y) {
 
 // The arithmetic of a type, by its name. `number` is what sums, products and quotients are computed in; its results round to those of the type.
 template <typename T> struct format;
+template <bool CONDITION> struct when {};
+template <> struct when<true> { typedef void type; };
 // An assignment of bits. As a template, it is no candidate for `= {}`.
 template <typename A, typename B, typename T> struct only {};
 template <typename A, typename T> struct only<A, A, T> { typedef T type; };

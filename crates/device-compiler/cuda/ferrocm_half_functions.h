@@ -101,20 +101,47 @@ __CUDA_HALF_DEVICE __CUDA_T2 h2tanh_approx(__CUDA_T2 a) { return h2tanh(a); }
 #define __CUDA_PAIR_3(PLACE, NAME, FUNCTION) \
     PLACE __CUDA_T2 NAME(__CUDA_T2 a, __CUDA_T2 b, __CUDA_T2 c) { return __CUDA_T2(FUNCTION(a.x, b.x, c.x), FUNCTION(a.y, b.y, c.y)); }
 #if !defined(__CUDA_T_PARTS)
+#if defined(__CUDA_T_VECTOR) && defined(__HIP_DEVICE_COMPILE__)
+// In one instruction for both numbers.
+#define __CUDA_VECTOR_OF(A) __cuda_bits<__CUDA_T_VECTOR>(A)
+#define __CUDA_PACKED(NAME, OPERATOR) \
+    __CUDA_HALF __CUDA_T2 NAME##2(__CUDA_T2 a, __CUDA_T2 b) { return __cuda_bits<__CUDA_T2>(__CUDA_VECTOR_OF(a) OPERATOR __CUDA_VECTOR_OF(b)); } \
+    __CUDA_HALF __CUDA_T2 NAME##2_rn(__CUDA_T2 a, __CUDA_T2 b) {                                                                         \
+        _Pragma("clang fp contract(off)") return __cuda_bits<__CUDA_T2>(__CUDA_VECTOR_OF(a) OPERATOR __CUDA_VECTOR_OF(b));               \
+    }
+__CUDA_PACKED(__hadd, +)
+__CUDA_PACKED(__hsub, -)
+__CUDA_PACKED(__hmul, *)
+#undef __CUDA_PACKED
+__CUDA_HALF __CUDA_T2 __hfma2(__CUDA_T2 a, __CUDA_T2 b, __CUDA_T2 c) {
+    return __cuda_bits<__CUDA_T2>(__builtin_elementwise_fma(__CUDA_VECTOR_OF(a), __CUDA_VECTOR_OF(b), __CUDA_VECTOR_OF(c)));
+}
+#else
 __CUDA_PAIR_2(__CUDA_HALF, __hadd2, __hadd)
 __CUDA_PAIR_2(__CUDA_HALF, __hsub2, __hsub)
 __CUDA_PAIR_2(__CUDA_HALF, __hmul2, __hmul)
-__CUDA_PAIR_2(__CUDA_HALF, __h2div, __hdiv)
 __CUDA_PAIR_2(__CUDA_HALF, __hadd2_rn, __hadd_rn)
 __CUDA_PAIR_2(__CUDA_HALF, __hsub2_rn, __hsub_rn)
 __CUDA_PAIR_2(__CUDA_HALF, __hmul2_rn, __hmul_rn)
-__CUDA_PAIR_1(__CUDA_HALF, __hneg2, __hneg)
-__CUDA_PAIR_1(__CUDA_HALF, __habs2, __habs)
 __CUDA_PAIR_3(__CUDA_HALF, __hfma2, __hfma)
+#endif
+__CUDA_PAIR_2(__CUDA_HALF, __h2div, __hdiv)
+__CUDA_HALF __CUDA_T2 __hneg2(__CUDA_T2 a) { return __cuda_bits<__CUDA_T2>(__cuda_bits<unsigned>(a) ^ 0x80008000u); }
+__CUDA_HALF __CUDA_T2 __habs2(__CUDA_T2 a) { return __cuda_bits<__CUDA_T2>(__cuda_bits<unsigned>(a) & 0x7fff7fffu); }
 __CUDA_HALF __CUDA_T2 __hisnan2(__CUDA_T2 a) { return __CUDA_T2(__cuda_half::truth<__CUDA_T>(__hisnan(a.x)), __cuda_half::truth<__CUDA_T>(__hisnan(a.y))); }
 #endif
+#if defined(__CUDA_T_VECTOR) && defined(__HIP_DEVICE_COMPILE__)
+__CUDA_HALF __CUDA_T2 __hmax2(__CUDA_T2 a, __CUDA_T2 b) {
+    return __cuda_bits<__CUDA_T2>(__builtin_elementwise_max(__CUDA_VECTOR_OF(a), __CUDA_VECTOR_OF(b)));
+}
+__CUDA_HALF __CUDA_T2 __hmin2(__CUDA_T2 a, __CUDA_T2 b) {
+    return __cuda_bits<__CUDA_T2>(__builtin_elementwise_min(__CUDA_VECTOR_OF(a), __CUDA_VECTOR_OF(b)));
+}
+#undef __CUDA_VECTOR_OF
+#else
 __CUDA_PAIR_2(__CUDA_HALF, __hmax2, __hmax)
 __CUDA_PAIR_2(__CUDA_HALF, __hmin2, __hmin)
+#endif
 __CUDA_PAIR_2(__CUDA_HALF, __hmax2_nan, __hmax_nan)
 __CUDA_PAIR_2(__CUDA_HALF, __hmin2_nan, __hmin_nan)
 __CUDA_PAIR_2(__CUDA_HALF, __hadd2_sat, __hadd_sat)

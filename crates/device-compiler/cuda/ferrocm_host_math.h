@@ -7,6 +7,12 @@ __CUDA_HOST_MATH double rcbrt(double x) { return 1.0 / ::cbrt(x); }
 __CUDA_HOST_MATH double rhypot(double x, double y) { return 1.0 / ::hypot(x, y); }
 // A multiple of pi, by quarters of the circle: what is left of x is exact.
 __CUDA_HOST_MATH void sincospi(double x, double *sine, double *cosine) {
+    // Infinities and NaN, and even numbers.
+    if (x - x != 0 || __builtin_fabs(x) >= 9007199254740992.0) {
+        *sine = x - x != 0 ? __builtin_nan("") : __builtin_copysign(0.0, x);
+        *cosine = x - x != 0 ? __builtin_nan("") : 1.0;
+        return;
+    }
     const double quarters = __builtin_rint(2.0 * x), angle = (x - 0.5 * quarters) * 3.14159265358979323846;
     const double s = ::sin(angle), c = ::cos(angle);
     switch (static_cast<int>(::fmod(quarters, 4.0)) & 3) {
@@ -15,9 +21,7 @@ __CUDA_HOST_MATH void sincospi(double x, double *sine, double *cosine) {
     case 2: *sine = -s, *cosine = -c; break;
     default: *sine = -c, *cosine = s;
     }
-    if (x - x != 0)
-        *sine = *cosine = __builtin_nan("");
-    else if (__builtin_trunc(x) == x)
+    if (__builtin_trunc(x) == x)
         *sine = __builtin_copysign(0.0, x);
     if (*cosine == 0)
         *cosine = 0.0;
@@ -32,32 +36,10 @@ __CUDA_HOST_MATH double cospi(double x) {
     sincospi(x, &s, &c);
     return c;
 }
-// The inverses of the error functions: an estimate, then Halley's steps.
-__CUDA_HOST_MATH double erfcinv(double y) {
-    if (!(y > 0 && y < 2))
-        return y == 0 ? __builtin_inf() : y == 2 ? -__builtin_inf() : __builtin_nan("");
-    const double small = y < 1 ? y : 2 - y, t = __builtin_sqrt(-2 * ::log(small / 2));
-    double x = 0.70710678118654752 * (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)));
-    for (int i = 0; i < 4; ++i) {
-        const double error = ::erfc(x) - small;
-        x += error / (1.12837916709551257390 * ::exp(-x * x) - x * error);
-    }
-    return y < 1 ? x : -x;
-}
-__CUDA_HOST_MATH double erfinv(double y) {
-    if (!(y > -0.5 && y < 0.5))
-        return y < 0 ? -erfcinv(1 + y) : erfcinv(1 - y);
-    double x = 0.88622692545275801365 * y;
-    for (int i = 0; i < 5; ++i) {
-        const double error = ::erf(x) - y;
-        x -= error / (1.12837916709551257390 * ::exp(-x * x) + x * error);
-    }
-    return x;
-}
-__CUDA_HOST_MATH double normcdf(double x) { return 0.5 * ::erfc(-x * 0.70710678118654752440); }
-__CUDA_HOST_MATH double normcdfinv(double p) { return -1.41421356237309504880 * erfcinv(2 * p); }
 // exp(x x) erfc(x)
 __CUDA_HOST_MATH double erfcx(double x) {
+    if (x < -30)
+        return __builtin_inf();
     if (x < 10) {
         const double square = x * x, rest = __builtin_fma(x, x, -square);
         return ::exp(square) * (1 + rest) * ::erfc(x);
@@ -65,8 +47,42 @@ __CUDA_HOST_MATH double erfcx(double x) {
     double sum = 1, term = 1;
     for (int n = 1; n < 30; ++n)
         sum += term *= -(2 * n - 1) / (2 * x * x);
-    return sum / (x * 1.77245385090551602730);
+    return sum / x / 1.77245385090551602730;
 }
+// The inverses of the error functions: an estimate, then Newton's steps, for large results on the logarithm.
+__CUDA_HOST_MATH double __cuda_small_erfinv(double y) {
+    double x = 0.88622692545275801365 * y;
+    for (int i = 0; i < 6; ++i) {
+        const double error = ::erf(x) - y;
+        x -= error / (1.12837916709551257390 * ::exp(-x * x) + x * error);
+    }
+    return x;
+}
+__CUDA_HOST_MATH double erfcinv(double y) {
+    if (!(y > 0 && y < 2))
+        return y == 0 ? __builtin_inf() : y == 2 ? -__builtin_inf() : __builtin_nan("");
+    if (y > 0.5 && y < 1.5)
+        return __cuda_small_erfinv(1 - y);
+    const double small = y < 1 ? y : 2 - y, logarithm = ::log(small), t = __builtin_sqrt(-2 * (logarithm - 0.69314718055994530942));
+    double x = 0.70710678118654752 * (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)));
+    for (int i = 0; i < 5; ++i) {
+        const double scaled = erfcx(x);
+        x += (::log(scaled) - x * x - logarithm) * 0.88622692545275801365 * scaled;
+    }
+    return y < 1 ? x : -x;
+}
+__CUDA_HOST_MATH double erfinv(double y) {
+    if (!(y > -0.5 && y < 0.5))
+        return y < 0 ? -erfcinv(1 + y) : erfcinv(1 - y);
+    return y == 0 ? y : __cuda_small_erfinv(y);
+}
+// The argument's rounding matters far from 0: the second part of 1 / sqrt(2) corrects it.
+__CUDA_HOST_MATH double normcdf(double x) {
+    const double t = -x * 0.70710678118654752440, rest = __builtin_fma(-x, 0.70710678118654752440, -t) + x * 4.8336466567264567e-17;
+    const double slope = 1.12837916709551257390 * ::exp(-t * t);
+    return 0.5 * (::erfc(t) - (slope == 0 ? 0 : slope * rest));
+}
+__CUDA_HOST_MATH double normcdfinv(double p) { return -1.41421356237309504880 * erfcinv(2 * p); }
 // Modified Bessel functions: a series, and an expansion for large numbers.
 __CUDA_HOST_MATH double __cuda_bessel_i(int order, double x) {
     const double size = __builtin_fabs(x);

@@ -36,7 +36,7 @@ __CUDA_MATH double sum(double x, double y) {
 }
 // The sign of zero: if nonzero numbers cancel, the sum rounded down is -0.
 template <direction D> __CUDA_MATH float add(double x, double y) {
-    if (D == down && x == -y && x != 0)
+    if (D == down && x == -y && x != 0 && x - x == 0)
         return -0.0f;
     if (D == down && x == 0 && y == 0)
         return __builtin_signbit(x) || __builtin_signbit(y) ? -0.0f : 0.0f;
@@ -104,15 +104,6 @@ __CUDA_FLOAT(normcdfinv)
 __CUDA_FLOAT(rcbrt)
 __CUDA_FLOAT(rsqrt)
 #undef __CUDA_FLOAT
-#if !defined(__HIPCC_RTC__)
-// A double, as with nvcc: preferred to clang's, which gives a float.
-static __device__ __attribute__((always_inline, unused, enable_if(true, ""))) inline double pow(float x, int n) { return ::pow(static_cast<double>(x), n); }
-namespace std {
-using ::pow;
-}
-#endif
-__CUDA_MATH float jn(int n, float x) { return ::jnf(n, x); }
-__CUDA_MATH float yn(int n, float x) { return ::ynf(n, x); }
 __CUDA_MATH void sincos(float x, float *sine, float *cosine) { ::sincosf(x, sine, cosine); }
 __CUDA_MATH void sincospi(float x, float *sine, float *cosine) { ::sincospif(x, sine, cosine); }
 

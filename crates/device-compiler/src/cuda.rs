@@ -214,6 +214,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_arch.h"
     "ferrocm_c.h"
     "ferrocm_convert.h"
+    "ferrocm_corrected.h"
     "ferrocm_device.h"
     "ferrocm_driver_composed.h"
     "ferrocm_driver_refused.h"

@@ -48,6 +48,17 @@ unsafe extern "C" {
     pub fn launch_values(to: *mut f64, stream: hipStream_t) -> c_int;
     /// The same in host code, for the rows that it has.
     pub fn values_on_host(to: *mut f64);
+    /// The results of `kernels/functions.inc` and `kernels/mathematics.inc`, row after row, for n samples of
+    /// each type and position, with n a multiple of 64; returns a status.
+    pub fn launch_functions(
+        samples: *const u64,
+        n: c_int,
+        functions: *mut u64,
+        mathematics: *mut u64,
+        stream: hipStream_t,
+    ) -> c_int;
+    /// The same in host code, for the rows that it has.
+    pub fn functions_on_host(samples: *const u64, n: c_int, functions: *mut u64, mathematics: *mut u64);
     /// What programs expect of nvcc in device code: 12 values and three vectors of four; returns a status.
     pub fn launch_habits(to: *mut u64, vectors: *mut f32, stream: hipStream_t) -> c_int;
     /// The first 8 values of `launch_habits` in host code.

@@ -1,7 +1,9 @@
 //! CUDA sources as nvcc compiles them: what its header brings, what host code is told of the GPU, and how
 //! numbers are rounded. On the device in `FERROCM_DEVICE`, else on virtual ones with both sizes of waves.
 
+mod functions;
 mod habits;
+mod model;
 mod numbers;
 
 // The library calls functions of this crate.
