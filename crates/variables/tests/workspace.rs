@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use variables::{ALL, Reader, TEST_PREFIX};
 
-/// Names that are not environment variables: a symbol version, macros of device code, and values that a build
-/// script passes to its own crate.
-const OTHERS: [&str; 5] =
-    ["FERROCM_1", "FERROCM_CUDA", "FERROCM_NO_WMMA", "FERROCM_THRUST_LIST", "FERROCM_VGPU_OPT_LEVEL"];
+/// Names that are not environment variables: a symbol version, macros of device code that options define, and
+/// values that a build script passes to its own crate.
+const OTHERS: [&str; 4] = ["FERROCM_1", "FERROCM_CUDA", "FERROCM_NO_WMMA", "FERROCM_VGPU_OPT_LEVEL"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -79,9 +78,16 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The macros that C and C++ define.
+fn macros(text: &str) -> impl Iterator<Item = &str> {
+    let definitions = text.lines().filter_map(|line| {
+        line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define ").map(str::trim_start)
+    });
+    definitions.filter_map(|definition| definition.starts_with("FERROCM_").then(|| names(definition).next())?)
+}
+
 #[test]
 fn every_name_in_the_workspace_is_in_the_table() {
-    let known: BTreeSet<_> = ALL.iter().map(|variable| variable.name).chain(OTHERS).collect();
     let mut all = Vec::new();
     for folder in ["crates", "xtask", "benches", "examples", "fuzz", "ci", "docs", "kernels"] {
         files(
@@ -90,10 +96,13 @@ fn every_name_in_the_workspace_is_in_the_table() {
             &mut all,
         );
     }
+    let texts: Vec<(PathBuf, String)> =
+        all.into_iter().filter_map(|path| Some((path.clone(), std::fs::read_to_string(path).ok()?))).collect();
+    let known = ALL.iter().map(|variable| variable.name).chain(OTHERS);
+    let known: BTreeSet<_> = known.chain(texts.iter().flat_map(|(_, text)| macros(text))).collect();
     let mut unknown = BTreeSet::new();
-    for path in all {
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        for name in names(&text) {
+    for (path, text) in &texts {
+        for name in names(text) {
             // A bare prefix, such as `FERROCM_VGPU_…`, is not a name.
             let is_known = known.contains(name)
                 || name.starts_with(TEST_PREFIX.trim_end_matches('_'))
