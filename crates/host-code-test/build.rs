@@ -15,8 +15,11 @@ const LEFT_OUT: &str = "left_out/*";
 const FUNCTIONS: &str = "functions.cu";
 
 fn main() {
-    let targets = std::env::var("FERROCM_TARGETS").unwrap_or_default();
-    let target = targets.split(',').find(|target| !target.is_empty()).unwrap_or("gfx1100").to_owned();
+    let targets = kernel_build::targets_from_env().unwrap_or_else(|error| panic!("{error}"));
+    // The virtual GPU of the tests, where kernels are compiled for it.
+    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    let target =
+        names.iter().find(|name| *name == "gfx1100").or(names.first()).map_or("none", String::as_str);
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("Cargo sets it"));
     Builder::new("kernels")
         .exclude(NESTED)

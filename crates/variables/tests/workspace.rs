@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use variables::{ALL, Reader, TEST_PREFIX};
 
-/// Names that are not environment variables: a symbol version, macros of device code that options define, and
-/// values that a build script passes to its own crate.
+/// Names that are not environment variables: a symbol version, macros of device code, and values that a build
+/// script passes to its own crate.
 const OTHERS: [&str; 4] = ["FERROCM_1", "FERROCM_CUDA", "FERROCM_NO_WMMA", "FERROCM_VGPU_OPT_LEVEL"];
 
 fn root() -> PathBuf {
@@ -69,25 +69,24 @@ fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every word of a text that begins like a variable's name.
-fn names(text: &str) -> impl Iterator<Item = &str> {
+/// Whether a file is C or C++, where words that are not strings are macros and types.
+fn is_of_c(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ["cu", "cuh", "h", "cpp", "c"].iter().any(|of_c| ending == *of_c))
+}
+
+/// Every word of a text that begins like a variable's name, or every string that does.
+fn names(text: &str, only_strings: bool) -> impl Iterator<Item = &str> {
     let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    text.match_indices("FERROCM_").map(move |(at, _)| {
+    let found = text.match_indices("FERROCM_");
+    found.filter(move |(at, _)| !only_strings || text[..*at].ends_with('"')).map(move |(at, _)| {
         let length = text.as_bytes()[at..].iter().take_while(|byte| is_of_name(**byte)).count();
         text[at..at + length].trim_end_matches('_')
     })
 }
 
-/// The macros that C and C++ define.
-fn macros(text: &str) -> impl Iterator<Item = &str> {
-    let definitions = text.lines().filter_map(|line| {
-        line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define ").map(str::trim_start)
-    });
-    definitions.filter_map(|definition| definition.starts_with("FERROCM_").then(|| names(definition).next())?)
-}
-
 #[test]
 fn every_name_in_the_workspace_is_in_the_table() {
+    let known: BTreeSet<_> = ALL.iter().map(|variable| variable.name).chain(OTHERS).collect();
     let mut all = Vec::new();
     for folder in ["crates", "xtask", "benches", "examples", "fuzz", "ci", "docs", "kernels"] {
         files(
@@ -96,13 +95,10 @@ fn every_name_in_the_workspace_is_in_the_table() {
             &mut all,
         );
     }
-    let texts: Vec<(PathBuf, String)> =
-        all.into_iter().filter_map(|path| Some((path.clone(), std::fs::read_to_string(path).ok()?))).collect();
-    let known = ALL.iter().map(|variable| variable.name).chain(OTHERS);
-    let known: BTreeSet<_> = known.chain(texts.iter().flat_map(|(_, text)| macros(text))).collect();
     let mut unknown = BTreeSet::new();
-    for (path, text) in &texts {
-        for name in names(text) {
+    for path in all {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        for name in names(&text, is_of_c(&path)) {
             // A bare prefix, such as `FERROCM_VGPU_…`, is not a name.
             let is_known = known.contains(name)
                 || name.starts_with(TEST_PREFIX.trim_end_matches('_'))
