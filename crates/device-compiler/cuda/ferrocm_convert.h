@@ -2,6 +2,7 @@
 // ignore the rounding in part, and do not saturate. In CUDA's dialect.
 #pragma once
 #include "ferrocm_letters_begin.h"
+#include "ferrocm_round_mode.h"
 #define __CUDA_EITHER static __host__ __device__ __attribute__((always_inline, unused)) inline
 #define __CUDA_CONVERT static __device__ __attribute__((always_inline, unused)) inline
 namespace __cuda_convert {

@@ -23,9 +23,6 @@
 #define __cluster_dims__(...)
 #endif
 
-// How a number that a type lacks is rounded.
-enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
-
 // Reinterprets bits as another type, which need not be trivially copyable.
 template <typename To, typename From> static __host__ __device__ __attribute__((always_inline, unused)) inline To __cuda_bits(const From &from) {
     static_assert(sizeof(To) == sizeof(From), "as many bits");

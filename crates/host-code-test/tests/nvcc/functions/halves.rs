@@ -112,6 +112,7 @@ fn one(name: &str, op: &str, arguments: &[u64]) -> Option<Want> {
     }
     // A NaN counts for nothing, and -0 is less than 0.
     let less = |a: f64, b: f64| a < b || (a == b && a.is_sign_negative() && b.is_sign_positive());
+    let unordered = x.iter().take(2).any(|x| x.is_nan());
     match op {
         "add" => of(sum(x[0], x[1])),
         "sub" => of(sum(x[0], -x[1])),
@@ -140,17 +141,17 @@ fn one(name: &str, op: &str, arguments: &[u64]) -> Option<Want> {
             })
         }
         "eq" => truth(x[0] == x[1]),
-        "ne" => truth(x[0] < x[1] || x[0] > x[1]),
+        "ne" => truth(x[0] != x[1] && !unordered),
         "lt" => truth(x[0] < x[1]),
         "le" => truth(x[0] <= x[1]),
         "gt" => truth(x[0] > x[1]),
         "ge" => truth(x[0] >= x[1]),
-        "equ" => truth(x[0] == x[1] || x[0].is_nan() || x[1].is_nan()),
+        "equ" => truth(x[0] == x[1] || unordered),
         "neu" => truth(x[0] != x[1]),
-        "ltu" => truth(!(x[0] >= x[1])),
-        "leu" => truth(!(x[0] > x[1])),
-        "gtu" => truth(!(x[0] <= x[1])),
-        "geu" => truth(!(x[0] < x[1])),
+        "ltu" => truth(x[0] < x[1] || unordered),
+        "leu" => truth(x[0] <= x[1] || unordered),
+        "gtu" => truth(x[0] > x[1] || unordered),
+        "geu" => truth(x[0] >= x[1] || unordered),
         "isnan" => truth(x[0].is_nan()),
         "isinf" => Some(Want::Bits(if x[0].is_finite() || x[0].is_nan() {
             0

@@ -66,7 +66,7 @@ fn erfcinv(y: f64) -> f64 {
     if y > 1.0 {
         return -erfcinv(2.0 - y);
     }
-    if !(y > 0.0) {
+    if y <= 0.0 || y.is_nan() {
         return if y == 0.0 { f64::INFINITY } else { f64::NAN };
     }
     if y > 0.5 {
