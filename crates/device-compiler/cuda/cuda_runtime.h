@@ -37,6 +37,11 @@
 // HIP has these for floats, too, which CUDA's programs define themselves.
 #define atomicMin __cuda_hip_atomicMin
 #define atomicMax __cuda_hip_atomicMax
+// These take a level of detail where CUDA's have a layer.
+#define surf1DLayeredread __cuda_hip_surf1DLayeredread
+#define surf1DLayeredwrite __cuda_hip_surf1DLayeredwrite
+#define surf2DLayeredread __cuda_hip_surf2DLayeredread
+#define surf2DLayeredwrite __cuda_hip_surf2DLayeredwrite
 #elif !defined(__HIPCC__)
 // A compiler of plain C++.
 #include "ferrocm_values_begin.h"
@@ -46,6 +51,10 @@
 #include <hip/hip_runtime.h>
 #undef atomicMin
 #undef atomicMax
+#undef surf1DLayeredread
+#undef surf1DLayeredwrite
+#undef surf2DLayeredread
+#undef surf2DLayeredwrite
 #if defined(__FERROCM_CUDA__)
 // Left over in HIP's headers.
 #undef MASK1

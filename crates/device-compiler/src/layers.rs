@@ -3,7 +3,7 @@
 /// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
     &["depfile", "diagnostics", "ir", "launches", "limits", "members", "pragmas", "ptx"],
-    &["error"],
+    &["error", "rewrites"],
     &["files", "private"],
     &["cuda"],
     &["cache", "metrics", "overlay", "toolchain"],

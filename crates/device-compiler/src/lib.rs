@@ -53,6 +53,7 @@ pub mod pragmas;
 mod private;
 pub mod ptx;
 pub mod reads;
+mod rewrites;
 pub mod toolchain;
 
 pub use diagnostics::{Diagnostic, Place, Severity};

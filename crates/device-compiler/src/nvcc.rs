@@ -8,6 +8,10 @@ use std::process::Command;
 
 use crate::toolchain::{Attempt, NotFound, cache_root};
 
+/// The version of CUDA whose tools and headers these are: major, minor, build of nvcc.
+pub const CUDA_VERSION: (u32, u32, u32) = (12, 8, 93);
+/// NVIDIA's architectures that CUDA 12.8 lists. All are accepted, and none is compiled for.
+pub const ARCHITECTURES: [u32; 17] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120];
 /// The variable that names the only nvcc to use.
 pub const NVCC: &str = "NVCC";
 /// Variables that name a CUDA toolkit's folder.

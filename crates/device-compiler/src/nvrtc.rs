@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::nvcc::options::FAST_MATH;
-use crate::{cuda, ptx};
+use crate::{cuda, rewrites};
 
 /// Division and square root are approximate.
 const IMPRECISE: &str = "-fno-hip-fp32-correctly-rounded-divide-sqrt";
@@ -11,36 +11,41 @@ const IMPRECISE: &str = "-fno-hip-fp32-correctly-rounded-divide-sqrt";
 /// A program in CUDA C++ as AMD's compiler takes it, with [`cuda::DIALECT_OPTION`].
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    /// The source, without inline PTX. Line numbers in messages are those of the program's.
+    /// The source as clang reads it, without inline PTX. Line numbers in messages are those of the program's.
     pub source: String,
     /// The program's headers, and CUDA's that it does not provide itself, as pairs of name and text.
     pub headers: Vec<(&'a str, Cow<'a, str>)>,
 }
 
-/// Prepares a program. `prelude` are lines in front of its source, which have no numbers.
+/// Prepares a program. `prelude` are lines in front of its source, which have no numbers; `options` are those
+/// of AMD's compiler.
 ///
 /// AMD's library may not support names of headers with folders, so of CUDA's there are only those that the
 /// program can include.
 #[must_use]
-pub fn prepare<'a>(prelude: &str, source: &str, headers: &'a [(String, String)]) -> Prepared<'a> {
-    let texts = || [source].into_iter().chain(headers.iter().map(|(_, text)| &**text));
-    let macros = ptx::Definitions::of(texts());
-    let mut all: Vec<(&str, Cow<'_, str>)> =
-        headers.iter().map(|(name, text)| (&**name, without_ptx(text, &macros))).collect();
-    for (name, text) in cuda::headers_for(texts()) {
+pub fn prepare<'a>(
+    prelude: &str,
+    source: &str,
+    headers: &'a [(String, String)],
+    options: &[String],
+) -> Prepared<'a> {
+    let texts: Vec<&str> = [source].into_iter().chain(headers.iter().map(|(_, text)| &**text)).collect();
+    let mut changed = rewrites::rewritten(&texts, options.iter().map(String::as_str)).into_iter();
+    let rewritten = changed.next().flatten();
+    let with_text = |((name, text), changed): (&'a (String, String), Option<String>)| {
+        (&**name, changed.map_or(Cow::Borrowed(&**text), Cow::Owned))
+    };
+    let mut all: Vec<(&str, Cow<'_, str>)> = headers.iter().zip(changed).map(with_text).collect();
+    for (name, text) in cuda::headers_for(texts) {
         if !headers.iter().any(|(own, _)| own == name) {
             all.push((name, Cow::Borrowed(text)));
         }
     }
-    let source = without_ptx(source, &macros);
+    let source = rewritten.as_deref().unwrap_or(source);
     Prepared {
         source: format!("#include \"{}\"\n{prelude}#line 1\n{source}", cuda::RUNTIME_HEADER),
         headers: all,
     }
-}
-
-fn without_ptx<'a>(text: &'a str, macros: &ptx::Definitions) -> Cow<'a, str> {
-    ptx::rewrite_with(text, macros).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Declarations that NVRTC adds in front of each source, in addition to nvcc's.
@@ -226,7 +231,7 @@ mod tests {
     fn a_program_gets_the_headers_that_it_lacks_and_keeps_its_line_numbers() {
         let own = [("cuda_fp16.h".to_owned(), "// mine\n".to_owned())];
         let source = "#include <cuda_fp16.h>\n__global__ void k() { asm(\"bar.sync 0;\"); }\n";
-        let Prepared { source, headers } = prepare(PRELUDE, source, &own);
+        let Prepared { source, headers } = prepare(PRELUDE, source, &own, &[]);
         assert!(
             source.starts_with("#include \"cuda_runtime.h\"\n")
                 && source.contains("#line 1\n#include <cuda_fp16.h>\n")

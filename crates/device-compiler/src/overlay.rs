@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, cuda, launches, members, pragmas, ptx};
+use crate::{Error, cuda, rewrites};
 
 /// The folders in which a quoted or bracketed name is looked up, after that of the including file.
 fn include_folders<'a>(
@@ -22,22 +22,6 @@ fn include_folders<'a>(
         }
     }
     folders
-}
-
-/// The macros that options define, each with its parameters and its body.
-fn defined<'a>(mut options: impl Iterator<Item = &'a OsString>) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    while let Some(option) = options.next() {
-        let option = option.to_string_lossy();
-        let Some(text) = option.strip_prefix("-D") else { continue };
-        let text = match text.is_empty() {
-            true => options.next().map(|next| next.to_string_lossy().into_owned()).unwrap_or_default(),
-            false => text.to_owned(),
-        };
-        let (name, body) = text.split_once('=').unwrap_or((&text, "1"));
-        found.push((name.to_owned(), body.to_owned()));
-    }
-    found
 }
 
 /// A file in the form for clang.
@@ -70,9 +54,8 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, if [`ptx::rewrite_with`], with the macros of all, or
-/// [`launches::rewrite`], [`members::rewrite`] or [`pragmas::rewrite`] changes them. Unreadable files are
-/// left for clang to report.
+/// The source and the headers that it reaches, if a rule changes them. Unreadable files are left for clang to
+/// report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -97,29 +80,12 @@ pub fn rewritten<'a>(
         let text = text.into_owned();
         found.entry(real).or_insert_with(|| Rewritten { names: BTreeSet::new(), text }).names.insert(file);
     }
-    let has_statements = found.values().any(|file| file.text.contains("asm"));
-    // Each file, and whether it has changed.
-    let mut files = Vec::new();
-    for mut file in found.into_values() {
-        let mut changed = false;
-        for rule in [launches::rewrite, members::rewrite, pragmas::rewrite] {
-            if let Some(text) = rule(&file.text) {
-                (file.text, changed) = (text, true);
-            }
-        }
-        files.push((file, changed));
-    }
-    let texts = files.iter().filter(|_| has_statements).map(|(file, _)| file.text.as_str());
-    let defined = defined(options.into_iter());
-    let definitions = ptx::Definitions::of(texts)
-        .with_options(defined.iter().map(|(name, body)| (name.as_str(), body.as_str())));
-    let rewritten = |(mut file, changed): (Rewritten, bool)| {
-        let text = ptx::rewrite_with(&file.text, &definitions);
-        let changed = changed || text.is_some();
-        file.text = text.unwrap_or(file.text);
-        changed.then_some(file)
-    };
-    files.into_iter().filter_map(rewritten).collect()
+    let options: Vec<_> = options.iter().map(|option| option.to_string_lossy()).collect();
+    let files: Vec<Rewritten> = found.into_values().collect();
+    let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
+    let changed = rewrites::rewritten(&texts, options.iter().map(|option| &**option));
+    let rewritten = |(file, text): (Rewritten, Option<String>)| Some(Rewritten { text: text?, ..file });
+    files.into_iter().zip(changed).filter_map(rewritten).collect()
 }
 
 /// Writes the replacements of files to a folder; returns the options that make clang read

@@ -14,6 +14,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use code_object::text;
 use device_compiler::cuda;
+use device_compiler::nvcc::{ARCHITECTURES, CUDA_VERSION};
 use device_compiler::nvrtc::{Options, PRELUDE, Prepared, prepare, translate};
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 
@@ -57,11 +58,6 @@ const NAME_EXPRESSION_NOT_VALID: Code = 10;
 const INTERNAL_ERROR: Code = 11;
 const NO_PCH_CREATE_ATTEMPTED: Code = 13;
 const CANCELLED: Code = 16;
-
-/// The version of NVRTC whose functions these are, that of the toolkit's headers.
-const VERSION: (c_int, c_int) = (12, 8);
-/// The architectures that NVRTC of that version names. All are accepted, and none has an effect.
-const ARCHITECTURES: [c_int; 17] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120];
 
 /// A program.
 #[derive(Default)]
@@ -167,7 +163,7 @@ impl Program {
         all.push(c_string(&format!("--gpu-architecture={target}")));
         all.push(c_string(cuda::DIALECT_OPTION));
 
-        let Prepared { source, headers } = prepare(PRELUDE, &self.source, &self.headers);
+        let Prepared { source, headers } = prepare(PRELUDE, &self.source, &self.headers, &options);
         let (source, name) = (c_string(&source), c_string(&self.name));
         let names: Vec<CString> = headers.iter().map(|(name, _)| c_string(name)).collect();
         let texts: Vec<CString> = headers.iter().map(|(_, text)| c_string(text)).collect();
@@ -315,15 +311,15 @@ macro_rules! functions {
 
 functions! {
     fn nvrtcVersion(major: *mut c_int, minor: *mut c_int) {
-        give(major, VERSION.0)?;
-        give(minor, VERSION.1)
+        give(major, CUDA_VERSION.0 as c_int)?;
+        give(minor, CUDA_VERSION.1 as c_int)
     }
     fn nvrtcGetNumSupportedArchs(count: *mut c_int) {
         give(count, ARCHITECTURES.len() as c_int)
     }
     fn nvrtcGetSupportedArchs(architectures: *mut c_int) {
         for (i, architecture) in ARCHITECTURES.into_iter().enumerate() {
-            give(if architectures.is_null() { architectures } else { architectures.add(i) }, architecture)?;
+            give(if architectures.is_null() { architectures } else { architectures.add(i) }, architecture as c_int)?;
         }
         Ok(())
     }

@@ -22,14 +22,11 @@ use std::{fs, io};
 
 use device_compiler::cache::Cache;
 use device_compiler::nvcc::options::{self, Argument, Phase, State};
+use device_compiler::nvcc::{ARCHITECTURES, CUDA_VERSION};
 
 use self::call::{Call, Question};
 use crate::hipcc::{Hipcc, Parts};
 
-/// The version of CUDA that nvcc answers with: major, minor, build.
-const CUDA_VERSION: (u32, u32, u32) = (12, 8, 93);
-/// NVIDIA's architectures that CUDA 12.8 lists. All are accepted and none is compiled for.
-const ARCHITECTURES: [u32; 17] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120];
 /// The architecture that nvcc 12.8 compiles for if none is named.
 const DEFAULT_ARCHITECTURE: u32 = 52;
 /// Examples for help texts.

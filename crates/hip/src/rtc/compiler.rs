@@ -301,7 +301,7 @@ impl Compiler {
         // What compiles CUDA by itself takes programs as they are.
         let dialect = if self.table.ext.takes_cuda { Dialect::Hip } else { program.its_dialect() };
         let Prepared { source, headers: all } = match dialect {
-            Dialect::Cuda => nvrtc::prepare("", &program.source, &program.headers),
+            Dialect::Cuda => nvrtc::prepare("", &program.source, &program.headers, &program.options),
             Dialect::Hip => Prepared {
                 source: program.source.clone(),
                 headers: program.headers.iter().map(|(name, text)| (&**name, (&**text).into())).collect(),

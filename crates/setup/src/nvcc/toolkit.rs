@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{CUDA_VERSION, Error, archive, io_error, libraries};
+use device_compiler::nvcc::CUDA_VERSION;
+
+use super::{Error, archive, io_error, libraries};
 use crate::hipcc::folder::{self, Item};
 use crate::hipcc::{HIP_LIBRARY, Parts};
 

@@ -65,6 +65,8 @@ struct View {
     sampler: Option<ImageSampler>,
     coordinates: ImageCoordinates,
     lanes: usize,
+    /// Stores repeat the first channel in those that the instruction lacks; otherwise these are zero.
+    repeats: bool,
 }
 
 /// Words of a descriptor.
@@ -92,7 +94,8 @@ impl View {
                 layer: resource.shape.has_layers() && op.array,
             })
         });
-        Ok(View { op, resource, sampler, coordinates, lanes: wave.lanes.into() })
+        let repeats = generation >= Generation::Gfx12;
+        Ok(View { op, resource, sampler, coordinates, lanes: wave.lanes.into(), repeats })
     }
 
     /// A register of a lane's address.
@@ -435,6 +438,14 @@ unsafe fn store(wave: &mut Wave, view: &View, lane: usize) -> Result<(), Flow> {
         let bits = unsafe { wave.vgpr.add(register * view.lanes + lane).read() };
         *value = if op.d16 { bits >> (next % 2 * 16) & 0xffff } else { bits };
         next += 1;
+    }
+    if view.repeats && op.mask != 0 {
+        let first = channels[op.mask.trailing_zeros() as usize & 3];
+        for (channel, value) in channels.iter_mut().enumerate() {
+            if op.mask >> channel & 1 == 0 {
+                *value = first;
+            }
+        }
     }
     let element = view.shape(&resource, op.d16).store(&resource.format, &channels);
     let (address, bytes) = (resource.address(place), resource.format.bytes());
