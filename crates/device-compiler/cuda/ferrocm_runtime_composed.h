@@ -176,46 +176,45 @@ typedef struct cudaGraphNodeParams {
 #if defined(__cplusplus)
 static_assert(sizeof(cudaGraphNodeParams) == sizeof(hipGraphNodeParams), "HIP's size");
 #endif
+__CUDA_API int __cuda_is_conditional(const cudaGraphNodeParams *parameters) {
+    return parameters != 0 && parameters->type == cudaGraphNodeTypeConditional;
+}
 __CUDA_API cudaError_t __cuda_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t n,
                                              cudaGraphNodeParams *parameters) {
-    if (parameters != 0 && parameters->type == cudaGraphNodeTypeConditional)
+    if (__cuda_is_conditional(parameters))
         return hipErrorNotSupported;
     return (hipGraphAddNode)(node, graph, after, n, (hipGraphNodeParams *)parameters);
 }
 #undef cudaGraphNodeSetParams
 __CUDA_API cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams *parameters) {
-    if (parameters != 0 && parameters->type == cudaGraphNodeTypeConditional)
+    if (__cuda_is_conditional(parameters))
         return hipErrorNotSupported;
     return (hipGraphNodeSetParams)(node, (hipGraphNodeParams *)parameters);
 }
 #undef cudaGraphExecNodeSetParams
 __CUDA_API cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraphNodeParams *parameters) {
-    if (parameters != 0 && parameters->type == cudaGraphNodeTypeConditional)
+    if (__cuda_is_conditional(parameters))
         return hipErrorNotSupported;
     return (hipGraphExecNodeSetParams)(exec, node, (hipGraphNodeParams *)parameters);
 }
 
-// The pool of a place: devices have pools.
-__CUDA_API cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *pool, hipMemLocation *place, hipMemAllocationType type) {
-    if (pool == 0 || place == 0)
-        return hipErrorInvalidValue;
-    if (place->type != hipMemLocationTypeDevice || type != hipMemAllocationTypePinned)
-        return hipErrorNotSupported;
-    return (hipDeviceGetDefaultMemPool)(pool, place->id);
-}
-__CUDA_API cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, hipMemLocation *place, hipMemAllocationType type) {
-    if (pool == 0 || place == 0)
-        return hipErrorInvalidValue;
-    if (place->type != hipMemLocationTypeDevice || type != hipMemAllocationTypePinned)
-        return hipErrorNotSupported;
-    return (hipDeviceGetMemPool)(pool, place->id);
-}
-__CUDA_API cudaError_t cudaMemSetMemPool(hipMemLocation *place, hipMemAllocationType type, cudaMemPool_t pool) {
+// The pool of a place: devices have pools, of memory that stays there.
+__CUDA_API cudaError_t __cuda_check_pool_place(const hipMemLocation *place, hipMemAllocationType type) {
     if (place == 0)
         return hipErrorInvalidValue;
-    if (place->type != hipMemLocationTypeDevice || type != hipMemAllocationTypePinned)
-        return hipErrorNotSupported;
-    return (hipDeviceSetMemPool)(place->id, pool);
+    return place->type == hipMemLocationTypeDevice && type == hipMemAllocationTypePinned ? hipSuccess : hipErrorNotSupported;
+}
+__CUDA_API cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *pool, hipMemLocation *place, hipMemAllocationType type) {
+    cudaError_t refused = pool == 0 ? hipErrorInvalidValue : __cuda_check_pool_place(place, type);
+    return refused != hipSuccess ? refused : (hipDeviceGetDefaultMemPool)(pool, place->id);
+}
+__CUDA_API cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, hipMemLocation *place, hipMemAllocationType type) {
+    cudaError_t refused = pool == 0 ? hipErrorInvalidValue : __cuda_check_pool_place(place, type);
+    return refused != hipSuccess ? refused : (hipDeviceGetMemPool)(pool, place->id);
+}
+__CUDA_API cudaError_t cudaMemSetMemPool(hipMemLocation *place, hipMemAllocationType type, cudaMemPool_t pool) {
+    cudaError_t refused = __cuda_check_pool_place(place, type);
+    return refused != hipSuccess ? refused : (hipDeviceSetMemPool)(place->id, pool);
 }
 
 // Several ranges: place i is that of the ranges from first[i] to first[i + 1].
