@@ -33,7 +33,7 @@ pub enum Class {
     Message,
     /// Waits, hints and cache control.
     Hint,
-    /// Images, exports and interpolation, which no compute device executes.
+    /// Images; exports and interpolation, which no compute device executes.
     Graphics,
 }
 

@@ -1,4 +1,4 @@
-//! Memory instructions: SMEM, DS, LDSDIR, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
+//! Memory instructions: SMEM, DS, LDSDIR, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG.
 //!
 //! | module | holds |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `chunks` | whole registers, sixteen lanes at a time |
 //! | `single` | accesses that are atomic for other threads |
 //! | `spaces` | global memory, LDS and scratch: from addresses to checked pointers |
-//! | `lds`, `buffer`, `typed`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
+//! | `lds`, `buffer`, `typed`, `image`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
 //! | `to_lds` | loads from memory directly to LDS |
 //!
 //! A handler copies the address registers and finds the lowest and the highest address of the enabled lanes.
@@ -23,6 +23,7 @@ mod atomic;
 mod block;
 mod buffer;
 mod chunks;
+mod image;
 mod lanes;
 mod lds;
 mod moves;
@@ -63,6 +64,10 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
     let memory = &inst.mem;
     if let Some(run) = sync::handler(inst.op) {
         return Some(Lowered { run, imm: i64::from(memory.offset), status: None });
+    }
+    if inst.format == Format::Mimg {
+        image::operation(inst)?;
+        return Some(Lowered { run: image::handler(lanes), imm: 0, status: None });
     }
     // Compute queues have no global data share.
     if memory.gds || !operands_fit(inst) {

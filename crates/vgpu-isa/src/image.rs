@@ -1,6 +1,12 @@
 //! Image instructions: the place of their fields in each generation, and how many registers data and
 //! addresses take.
 
+mod descriptor;
+mod operation;
+
+pub use self::descriptor::{Clamp, ImageError, ImageResource, ImageSampler, ImageShape};
+pub use self::operation::{ImageCoordinates, ImageKind, ImageOp};
+
 use super::{Generation, Graphics};
 
 /// How many coordinates a dimension has.
@@ -29,6 +35,9 @@ pub(super) struct Image {
     /// Code of the first scalar register of the sampler.
     pub(super) sampler: u32,
     pub(super) a16: bool,
+    pub(super) d16: bool,
+    /// Whether a status register follows the data.
+    pub(super) status: bool,
     /// Whether the data is in accumulation registers.
     pub(super) accumulators: bool,
 }
@@ -255,6 +264,8 @@ impl Image {
             resource: fields.resource,
             sampler: fields.sampler,
             a16: fields.a16,
+            d16: fields.d16,
+            status: fields.tfe,
             accumulators,
         })
     }

@@ -1,6 +1,6 @@
 //! A decoded instruction: operation, operands and modifiers, independent of the generation.
 
-use super::{Fact, Op};
+use super::{Fact, ImageOp, Op};
 
 /// Canonical scalar register slots. The decoder renumbers registers whose number depends on the generation
 /// (M0 and NULL swapped places in gfx11), so execution need not know the generation of an operand.
@@ -247,11 +247,13 @@ pub struct Memory {
     pub temporal: u8,
 }
 
-/// An instruction that a compute device does not have, as it is encoded: enough to print it.
+/// An image, export or interpolation instruction, as it is encoded: enough to print it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Graphics {
     pub(super) opcode: u16,
     pub(super) words: [u32; 5],
+    /// What an image instruction does, if it is one that is executed.
+    pub image: Option<ImageOp>,
 }
 
 /// A decoded instruction.

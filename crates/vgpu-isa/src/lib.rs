@@ -42,6 +42,9 @@ pub use decode::{DecodeError, DecodeErrorKind, decode, decode_wave64};
 pub use facts::{Fact, Footprint};
 pub use format::{BufferFormat, NumberFormat};
 pub use gpu_report::Class;
+pub use image::{
+    Clamp, ImageCoordinates, ImageError, ImageKind, ImageOp, ImageResource, ImageSampler, ImageShape,
+};
 pub use inst::{Dpp, Format, Graphics, Inst, Memory, Modifiers, Operand, Sdwa, Special, scalar};
 pub use listing::{Listed, ListingError, listing};
 pub use op::Op;

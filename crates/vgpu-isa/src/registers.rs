@@ -94,6 +94,9 @@ impl Inst {
             }
             add(&mut found.written, dst, dwords(signature.dst, lanes));
         }
+        if let Some(image) = self.graphics.and_then(|graphics| graphics.image) {
+            image.registers(&mut found.read, &mut found.written);
+        }
         self.add_implicit(&mut found, lanes);
         found
     }

@@ -11,7 +11,7 @@
 //! | `fatal` | faults that cannot be reported through a queue's callback |
 //! | `signal`, `event`, `waiters`, `handler` | signals, waiting for them, callbacks |
 //! | `queue`, `mask`, `packet`, `processors` | AQL queues, their packet processors, kernels that run concurrently |
-//! | `image` | images backed by buffers |
+//! | `image` | images and samplers |
 //! | `timeline` | timeline events of all of these |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!

@@ -370,8 +370,8 @@ fn functions_of_device_code_are_cudas() {
         std::ptr::with_exposed_provenance_mut(buffer.as_mut_slice().address_on(&stream).unwrap().0 as usize)
     });
     let n = c_int::try_from(SAMPLES).unwrap();
-    // SAFETY: there are n samples of each type and position, and room for n results of each row; the stream is
-    // that of the copies.
+    // SAFETY: there are n samples of each type and position, and room for n results of each row; the stream
+    // is that of the copies.
     assert_eq!(unsafe { code::launch_functions(samples, n, to, to_mathematics, stream.as_raw()) }, 0);
     let place = device.to_string();
     let mut wrong = compare(&place, &functions, &all, &results.to_vec(&stream).unwrap(), false);

@@ -8,7 +8,7 @@ use super::address;
 use super::block::{TILE_ELEMENTS, TILE_LANES};
 use super::buffer::{self, View};
 use super::lanes::Bits;
-use super::{scalar, typed};
+use super::{image, scalar, typed};
 use crate::{Code, Src, Unit, Wave};
 
 /// Accesses of the same kind by some lanes of a wave.
@@ -82,6 +82,7 @@ pub fn is_memory(format: Format) -> bool {
             | Format::Scratch
             | Format::Mubuf
             | Format::Mtbuf
+            | Format::Mimg
     )
 }
 
@@ -133,6 +134,11 @@ impl Accesses {
             return;
         }
         let Some(code) = unit.memory_code(number) else { return };
+        if let Some(op) = image::operation(inst) {
+            // SAFETY: the caller's promise.
+            unsafe { image::accesses(op, wave, code.generation, &mut self.0) };
+            return;
+        }
         let exec = wave.active();
         let footprint = inst.op.footprint();
         let (kind, bytes) = match footprint {

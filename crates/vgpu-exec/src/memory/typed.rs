@@ -55,8 +55,8 @@ pub(super) fn element_bytes(view: &View, code: &Code) -> Option<usize> {
     Shape::new(view, code.generation, code.imm).format.map(|format| format.bytes())
 }
 
-/// The conversion of a typed access.
-struct Shape {
+/// The conversion of an access to elements with a format.
+pub(super) struct Shape {
     /// None for meaningless codes, and if the descriptor's own format is the one that binds no buffer, even
     /// if the instruction has another. Such buffers behave as if out of bounds.
     format: Option<BufferFormat>,
@@ -94,6 +94,11 @@ impl Shape {
         }
     }
 
+    /// The conversion of an image's elements.
+    pub(super) fn of(format: BufferFormat, selection: [u32; 4], channels: usize, d16: bool) -> Shape {
+        Shape { format: Some(format), selection, channels, d16, high: false, repeats: false }
+    }
+
     fn is_integer(&self) -> bool {
         matches!(self.format, Some(BufferFormat { number: NumberFormat::Uint | NumberFormat::Sint, .. }))
     }
@@ -108,7 +113,7 @@ impl Shape {
     }
 
     /// The results of a load from the bytes of an element; none if they are out of bounds.
-    fn load(&self, element: Option<u128>) -> [u32; 4] {
+    pub(super) fn load(&self, element: Option<u128>) -> [u32; 4] {
         let mut memory = [0; 4];
         if let (Some(format), Some(element)) = (self.format, element) {
             let mut at = 0;
@@ -122,16 +127,29 @@ impl Shape {
                 at += u32::from(bits);
             }
         }
+        self.selected(memory)
+    }
+
+    /// The results for channels with these values instead of those of an element.
+    pub(super) fn constant(&self, channels: [f32; 4]) -> [u32; 4] {
+        self.selected(crate::rows::map(channels, |value| match (self.is_integer(), self.d16) {
+            (true, _) => value as u32,
+            (false, true) => u32::from(f16::from_f32(value).to_bits()),
+            (false, false) => value.to_bits(),
+        }))
+    }
+
+    fn selected(&self, channels: [u32; 4]) -> [u32; 4] {
         crate::rows::map(self.selection, |selection| match selection {
             0 => 0,
             1 => self.one(),
-            channel => memory[(channel & 3) as usize],
+            channel => channels[(channel & 3) as usize],
         })
     }
 
     /// The element that a store writes, given the instruction's channels. The selection of loads applies in
     /// reverse.
-    fn store(&self, format: &BufferFormat, channels: &[u32]) -> u128 {
+    pub(super) fn store(&self, format: &BufferFormat, channels: &[u32]) -> u128 {
         let (mut element, mut bits) = (0u128, 0u32);
         for (place, &width) in (4..).zip(format.bits()) {
             let source = self.selection.iter().position(|&selection| selection == place);

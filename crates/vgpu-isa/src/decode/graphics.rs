@@ -1,8 +1,7 @@
-//! Images, exports and interpolation. They are decoded and printed, but a compute device does not support
-//! them.
+//! Images, exports and interpolation. All are decoded and printed; a compute device only has images.
 
 use super::{DecodeErrorKind, Decoder, Result, bits, unused};
-use crate::image::Image;
+use crate::image::{Image, ImageOp};
 use crate::{Elem, Format, Generation, Graphics, Inst, Op, Special, Type};
 
 impl Decoder<'_> {
@@ -50,9 +49,12 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::UnknownEncoding);
         }
         let mut inst = self.start(format, row.op);
-        let graphics = Graphics { opcode: opcode as u16, words };
+        let mut graphics = Graphics { opcode: opcode as u16, words, image: None };
         match format {
-            Format::Mimg => self.check_image(row.name, &graphics)?,
+            Format::Mimg => {
+                self.check_image(row.name, &graphics)?;
+                graphics.image = ImageOp::new(self.generation, row.name, &graphics);
+            }
             Format::Interp if words[1] != 0 || opcode > 3 || self.generation >= Generation::Gfx11 => {
                 self.check_interpolation(row.name, words)?;
             }

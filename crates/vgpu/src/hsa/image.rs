@@ -1,11 +1,13 @@
-//! Images backed by buffers: HSA's image extension for the geometry 1DB. Kernels load their elements with
-//! buffer instructions (`tex1Dfetch` of HIP). Other geometries do not exist here, because their instructions
-//! (`image_load`, `image_sample` …) are not executed.
+//! HSA's image extension. Kernels load the elements of images of the geometry 1DB with buffer instructions
+//! (`tex1Dfetch` of HIP), and those of others with image instructions. There are no images of depths.
 //!
 //! As in AMD's runtime, the handle of an image or sampler is the address of its descriptor, which programs
-//! copy to where their kernels find it. An image descriptor has four words for the buffer instructions, and
-//! type, order and width in words 8 to 10. A sampler descriptor has eight words, which buffer instructions do
-//! not use.
+//! copy to where their kernels find it. An image descriptor has four words for the buffer instructions, or
+//! eight for the image instructions, and type, order and width in words 8 to 10. A sampler descriptor has
+//! eight words, of which instructions use four.
+//!
+//! Images are in linear order, also those whose layout is up to the device: a row begins at a multiple of 256
+//! bytes, and planes and layers follow each other.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -16,15 +18,19 @@ use hsa_sys::*;
 use super::agent::Agent;
 use super::event::lock;
 use super::{S, call, write};
-use crate::isa::{BufferFormat, NumberFormat};
+use crate::isa::{BufferFormat, Clamp, ImageResource, ImageSampler, ImageShape, NumberFormat};
 use crate::machine::{Device, Generation};
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const FORMAT_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
 const SIZE_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED;
 
-/// The maximum number of elements of an image: the largest count in a descriptor.
+/// The maximum number of elements of a buffer: the largest count in a descriptor.
 const MAX_ELEMENTS: u32 = u32::MAX;
+/// The largest width and height of other images.
+const MAX_SIDE: u32 = 16384;
+/// The largest depth, and the largest number of layers.
+const MAX_DEPTH: u32 = 8192;
 /// The alignment of image data in bytes.
 const ALIGNMENT: usize = 256;
 /// The alignment of rows of linear images in bytes.
@@ -154,40 +160,100 @@ fn element(format: &hsa_ext_image_format_t) -> Option<(BufferFormat, [u32; 4])> 
     Some((BufferFormat::uniform(channels, bits, number)?, selection))
 }
 
-/// The checks that all images share. Returns the format or the reason for the refusal.
-fn checked(
-    descriptor: *const hsa_ext_image_descriptor_t,
-) -> Result<(hsa_ext_image_descriptor_t, BufferFormat, [u32; 4]), S> {
+/// An image that a device can have.
+struct Checked {
+    described: hsa_ext_image_descriptor_t,
+    format: BufferFormat,
+    selection: [u32; 4],
+    /// `None` for a buffer.
+    shape: Option<ImageShape>,
+    /// Width, height and depth or layers.
+    size: [u32; 3],
+}
+
+/// The shape of a geometry, `None` for a buffer; an error for images of depths.
+fn shape(geometry: hsa_ext_image_geometry_t) -> Result<Option<ImageShape>, S> {
+    use hsa_ext_image_geometry_t as G;
+    Ok(Some(match geometry {
+        G::HSA_EXT_IMAGE_GEOMETRY_1DB => return Ok(None),
+        G::HSA_EXT_IMAGE_GEOMETRY_1D => ImageShape::Line,
+        G::HSA_EXT_IMAGE_GEOMETRY_2D => ImageShape::Plane,
+        G::HSA_EXT_IMAGE_GEOMETRY_3D => ImageShape::Box,
+        G::HSA_EXT_IMAGE_GEOMETRY_1DA => ImageShape::Lines,
+        G::HSA_EXT_IMAGE_GEOMETRY_2DA => ImageShape::Planes,
+        _ => return Err(FORMAT_UNSUPPORTED),
+    }))
+}
+
+/// The checks that all images share.
+fn checked(descriptor: *const hsa_ext_image_descriptor_t) -> Result<Checked, S> {
     if descriptor.is_null() {
         return Err(INVALID);
     }
     // SAFETY: the caller's descriptor is valid for reads.
-    let descriptor = unsafe { descriptor.read_unaligned() };
-    if descriptor.geometry != hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB {
-        tracing::warn!("the virtual GPU only has images of the geometry 1DB, which are buffers of texels");
-        return Err(FORMAT_UNSUPPORTED);
-    }
-    let (format, selection) = element(&descriptor.format).ok_or(FORMAT_UNSUPPORTED)?;
-    if descriptor.width == 0 || descriptor.height != 0 || descriptor.depth != 0 || descriptor.array_size != 0
-    {
+    let described = unsafe { descriptor.read_unaligned() };
+    let shape = shape(described.geometry)?;
+    let (format, selection) = element(&described.format).ok_or(FORMAT_UNSUPPORTED)?;
+    let places = shape.map_or(1, ImageShape::places);
+    let layers = shape.is_some_and(ImageShape::has_layers);
+    // What a geometry has not must be 0.
+    let sides = [
+        (described.width, true, shape.map_or(MAX_ELEMENTS, |_| MAX_SIDE)),
+        (described.height, places > 1, MAX_SIDE),
+        (described.depth, places > 2, MAX_DEPTH),
+        (described.array_size, layers, MAX_DEPTH),
+    ];
+    if sides.iter().any(|(size, is_there, _)| (*size != 0) != *is_there) {
         return Err(INVALID);
     }
-    if descriptor.width > MAX_ELEMENTS as usize {
+    if sides.iter().any(|(size, _, most)| *size > *most as usize) {
         return Err(SIZE_UNSUPPORTED);
     }
-    Ok((descriptor, format, selection))
+    let deep = if layers { described.array_size } else { described.depth };
+    let size = [described.width, described.height, deep].map(|size| size.max(1) as u32);
+    Ok(Checked { described, format, selection, shape, size })
 }
 
-/// The words of an image's descriptor.
-fn words(
-    device: &Device,
-    data: u64,
-    image: &hsa_ext_image_descriptor_t,
-    format: &BufferFormat,
-    selection: [u32; 4],
-) -> Option<[u32; 16]> {
+impl Checked {
+    /// The bytes from a row to the next.
+    fn row_pitch(&self) -> usize {
+        let row = self.size[0] as usize * self.format.bytes();
+        if self.shape.is_none() { row } else { row.next_multiple_of(PITCH_ALIGNMENT as usize) }
+    }
+
+    /// The bytes of all rows.
+    fn bytes(&self, row_pitch: usize) -> usize {
+        row_pitch * self.size[1] as usize * self.size[2] as usize
+    }
+}
+
+/// The words of an image's descriptor; `None` if the device has no such image.
+fn words(device: &Device, data: u64, image: &Checked, row_pitch: usize) -> Option<[u32; 16]> {
     let generation = device.target().generation();
-    let code = u32::from(format.code(generation)?);
+    let mut words = [0; 16];
+    match image.shape {
+        None => words[..4].copy_from_slice(&buffer_words(generation, data, image)?),
+        Some(shape) => {
+            let resource = ImageResource {
+                base: data,
+                format: image.format,
+                selection: image.selection,
+                shape,
+                size: image.size,
+                pitch: (row_pitch / image.format.bytes()) as u32,
+            };
+            words[..8].copy_from_slice(&resource.words(generation)?);
+        }
+    }
+    words[8] = image.described.format.channel_type;
+    words[9] = image.described.format.channel_order;
+    words[10] = image.size[0];
+    Some(words)
+}
+
+/// The descriptor of a buffer.
+fn buffer_words(generation: Generation, data: u64, image: &Checked) -> Option<[u32; 4]> {
+    let code = u32::from(image.format.code(generation)?);
     let code = match generation {
         // In instruction codes, the data format is below the number format; in descriptors, it is the other
         // way round.
@@ -196,16 +262,9 @@ fn words(
         Generation::Gfx10 => code << 12 | 1 << 24,
         Generation::Gfx11 | Generation::Gfx12 => code << 12,
     };
-    let selected = selection.iter().rev().fold(0, |bits, channel| bits << 3 | channel);
-    let mut words = [0; 16];
-    words[0] = data as u32;
-    words[1] = (data >> 32) as u32 & 0xffff | (format.bytes() as u32) << 16;
-    words[2] = image.width as u32;
-    words[3] = selected | code;
-    words[8] = image.format.channel_type;
-    words[9] = image.format.channel_order;
-    words[10] = image.width as u32;
-    Some(words)
+    let selected = image.selection.iter().rev().fold(0, |bits, channel| bits << 3 | channel);
+    let stride = (image.format.bytes() as u32) << 16;
+    Some([data as u32, (data >> 32) as u32 & 0xffff | stride, image.size[0], selected | code])
 }
 
 unsafe extern "C" fn capability(
@@ -221,8 +280,7 @@ unsafe extern "C" fn capability(
         }
         // SAFETY: the caller's format is there.
         let format = unsafe { format.read_unaligned() };
-        let has =
-            geometry == hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB && element(&format).is_some();
+        let has = shape(geometry).is_ok() && element(&format).is_some();
         let all = hsa_ext_image_capability_t::HSA_EXT_IMAGE_CAPABILITY_READ_ONLY.0
             | hsa_ext_image_capability_t::HSA_EXT_IMAGE_CAPABILITY_WRITE_ONLY.0
             | hsa_ext_image_capability_t::HSA_EXT_IMAGE_CAPABILITY_READ_WRITE.0;
@@ -253,49 +311,59 @@ unsafe extern "C" fn data_info(
 ) -> S {
     call(|| {
         device_of(agent)?;
-        let (image, format, _) = checked(descriptor)?;
-        let answer = hsa_ext_image_data_info_t { size: image.width * format.bytes(), alignment: ALIGNMENT };
+        let image = checked(descriptor)?;
+        let size = image.bytes(image.row_pitch());
+        let answer = hsa_ext_image_data_info_t { size, alignment: ALIGNMENT };
         // SAFETY: the caller's place is null or valid for a write.
         unsafe { write(info, answer) }
     })
 }
 
-/// Refuses layouts that do not exist here: the rows of a linear image must be contiguous.
-fn check_layout(
+/// The pitch of the rows of a linear image, of which 0 is the usual one. Refuses layouts that do not exist
+/// here: planes and layers must follow each other.
+fn linear_pitch(
     layout: hsa_ext_image_data_layout_t,
-    image: &hsa_ext_image_descriptor_t,
-    format: &BufferFormat,
+    image: &Checked,
     row_pitch: usize,
     slice_pitch: usize,
-) -> Result<(), S> {
-    let size = image.width * format.bytes();
-    let fits = |pitch: usize| pitch == 0 || pitch >= size;
-    match layout == hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR {
-        false => Err(INVALID),
-        true if fits(row_pitch) && fits(slice_pitch) => Ok(()),
-        true => Err(S::HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED),
+) -> Result<usize, S> {
+    const PITCH_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED;
+    if layout != hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR {
+        return Err(INVALID);
+    }
+    let row = image.size[0] as usize * image.format.bytes();
+    let fits = |pitch: usize| pitch == 0 || pitch >= row;
+    let Some(shape) = image.shape else {
+        return if fits(row_pitch) && fits(slice_pitch) { Ok(row) } else { Err(PITCH_UNSUPPORTED) };
+    };
+    let pitch = if row_pitch == 0 { image.row_pitch() } else { row_pitch };
+    let plane = pitch * image.size[1] as usize;
+    let is_deep = image.size[2] > 1 && (shape == ImageShape::Box || shape.has_layers());
+    let aligned =
+        pitch.is_multiple_of(PITCH_ALIGNMENT as usize) && pitch.is_multiple_of(image.format.bytes());
+    match aligned && fits(pitch) && (!is_deep || slice_pitch == 0 || slice_pitch == plane) {
+        true => Ok(pitch),
+        false => Err(PITCH_UNSUPPORTED),
     }
 }
 
 unsafe extern "C" fn data_info_with_layout(
     agent: hsa_agent_t,
     descriptor: *const hsa_ext_image_descriptor_t,
-    permission: hsa_access_permission_t,
+    _: hsa_access_permission_t,
     layout: hsa_ext_image_data_layout_t,
     row_pitch: usize,
     slice_pitch: usize,
     info: *mut hsa_ext_image_data_info_t,
 ) -> S {
-    let checked = call(|| {
+    call(|| {
         device_of(agent)?;
-        let (image, format, _) = checked(descriptor)?;
-        check_layout(layout, &image, &format, row_pitch, slice_pitch)
-    });
-    match checked {
-        // SAFETY: as this function's contract.
-        S::HSA_STATUS_SUCCESS => unsafe { data_info(agent, descriptor, permission, info) },
-        refused => refused,
-    }
+        let image = checked(descriptor)?;
+        let size = image.bytes(linear_pitch(layout, &image, row_pitch, slice_pitch)?);
+        let answer = hsa_ext_image_data_info_t { size, alignment: ALIGNMENT };
+        // SAFETY: the caller's place is null or valid for a write.
+        unsafe { write(info, answer) }
+    })
 }
 
 fn make(
@@ -306,14 +374,16 @@ fn make(
     layout: Option<(hsa_ext_image_data_layout_t, usize, usize)>,
 ) -> Result<(), S> {
     let device = device_of(agent)?;
-    let (described, format, selection) = checked(descriptor)?;
-    if let Some((layout, row_pitch, slice_pitch)) = layout {
-        check_layout(layout, &described, &format, row_pitch, slice_pitch)?;
-    }
-    if image.is_null() || data.is_null() || !(data as usize).is_multiple_of(format.bytes()) {
+    let described = checked(descriptor)?;
+    let row_pitch = match layout {
+        Some((layout, row_pitch, slice_pitch)) => linear_pitch(layout, &described, row_pitch, slice_pitch)?,
+        None => described.row_pitch(),
+    };
+    let alignment = described.shape.map_or(described.format.bytes(), |_| ALIGNMENT);
+    if image.is_null() || data.is_null() || !(data as usize).is_multiple_of(alignment) {
         return Err(INVALID);
     }
-    let words = words(&device, data as u64, &described, &format, selection).ok_or(FORMAT_UNSUPPORTED)?;
+    let words = words(&device, data as u64, &described, row_pitch).ok_or(FORMAT_UNSUPPORTED)?;
     // SAFETY: the caller's place is not null, as checked above, and valid for a write.
     unsafe { write(image, hsa_ext_image_t { handle: keep(&IMAGES, words) }) }
 }
@@ -348,48 +418,76 @@ unsafe extern "C" fn destroy(agent: hsa_agent_t, image: hsa_ext_image_t) -> S {
     })
 }
 
-/// Whether the modes are among those in the headers; undefined addressing is the first of them.
-fn is_sampler(coordinates: u32, filter: u32, addressing: &[u32]) -> bool {
-    let last = hsa_ext_sampler_addressing_mode_t::HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT.0;
-    coordinates <= hsa_ext_sampler_coordinate_mode_t::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED.0
-        && filter <= hsa_ext_sampler_filter_mode_t::HSA_EXT_SAMPLER_FILTER_MODE_LINEAR.0
-        && addressing.iter().all(|mode| *mode <= last)
+/// The sampler of a description; `None` for modes that are not in the headers.
+fn sampler(coordinates: u32, filter: u32, addressing: [u32; 3]) -> Option<ImageSampler> {
+    use hsa_ext_sampler_addressing_mode_t as A;
+    use hsa_ext_sampler_coordinate_mode_t as C;
+    use hsa_ext_sampler_filter_mode_t as F;
+    let clamp = |mode: u32| {
+        Some(match A(mode) {
+            A::HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED
+            | A::HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE => Clamp::Edge,
+            A::HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER => Clamp::Border,
+            A::HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT => Clamp::Wrap,
+            A::HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT => Clamp::Mirror,
+            _ => return None,
+        })
+    };
+    let [x, y, z] = addressing.map(clamp);
+    Some(ImageSampler {
+        clamp: [x?, y?, z?],
+        unnormalized: match C(coordinates) {
+            C::HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED => true,
+            C::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED => false,
+            _ => return None,
+        },
+        linear: match F(filter) {
+            F::HSA_EXT_SAMPLER_FILTER_MODE_NEAREST => false,
+            F::HSA_EXT_SAMPLER_FILTER_MODE_LINEAR => true,
+            _ => return None,
+        },
+        // Transparent black, as AMD's runtime has it.
+        border: [false, false],
+    })
 }
 
-/// Makes a sampler with valid modes. Nothing samples, so its words are zeros.
-fn make_sampler(agent: hsa_agent_t, known: bool, sampler: *mut hsa_ext_sampler_t) -> Result<(), S> {
+fn make_sampler(
+    agent: hsa_agent_t,
+    described: Option<ImageSampler>,
+    made: *mut hsa_ext_sampler_t,
+) -> Result<(), S> {
     device_of(agent)?;
-    if !known || sampler.is_null() {
-        return Err(INVALID);
-    }
+    let described = described.filter(|_| !made.is_null()).ok_or(INVALID)?;
+    let mut words = [0; 16];
+    words[..4].copy_from_slice(&described.words());
     // SAFETY: the caller's place is not null, as checked above, and valid for a write.
-    unsafe { write(sampler, hsa_ext_sampler_t { handle: keep(&SAMPLERS, [0; 16]) }) }
+    unsafe { write(made, hsa_ext_sampler_t { handle: keep(&SAMPLERS, words) }) }
 }
 
 unsafe extern "C" fn sampler_create(
     agent: hsa_agent_t,
     descriptor: *const hsa_ext_sampler_descriptor_t,
-    sampler: *mut hsa_ext_sampler_t,
+    made: *mut hsa_ext_sampler_t,
 ) -> S {
     call(|| {
         // SAFETY: the caller's descriptor is null or valid for reads.
         let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
-        let known =
-            described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &[d.address_mode]));
-        make_sampler(agent, known, sampler)
+        let described =
+            described.and_then(|d| sampler(d.coordinate_mode, d.filter_mode, [d.address_mode; 3]));
+        make_sampler(agent, described, made)
     })
 }
 
 unsafe extern "C" fn sampler_create_v2(
     agent: hsa_agent_t,
     descriptor: *const hsa_ext_sampler_descriptor_v2_t,
-    sampler: *mut hsa_ext_sampler_t,
+    made: *mut hsa_ext_sampler_t,
 ) -> S {
     call(|| {
         // SAFETY: the caller's descriptor is null or valid for reads.
         let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
-        let known = described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &d.address_modes));
-        make_sampler(agent, known, sampler)
+        let described = described.and_then(|d| sampler(d.coordinate_mode, d.filter_mode, d.address_modes));
+        make_sampler(agent, described, made)
     })
 }
 
@@ -416,14 +514,18 @@ pub(super) unsafe fn info(
     Some(unsafe {
         match attribute {
             I::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => write(value.cast(), has(MAX_ELEMENTS)),
-            I::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS
-            | I::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS
-            | I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), 0u32),
-            I::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS
-            | I::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS
-            | I::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS
+            I::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS | I::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS => {
+                write(value.cast(), has(MAX_SIDE))
+            }
+            I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), has(MAX_DEPTH)),
+            I::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS | I::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS => {
+                write(value.cast(), [has(MAX_SIDE); 2])
+            }
+            I::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS
             | I::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => write(value.cast(), [0u32; 2]),
-            I::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => write(value.cast(), [0u32; 3]),
+            I::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => {
+                write(value.cast(), [has(MAX_SIDE), has(MAX_SIDE), has(MAX_DEPTH)])
+            }
             I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES
             | I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES
             | I::HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS => write(value.cast(), has(MAX_HANDLES)),
@@ -451,7 +553,7 @@ unsafe extern "C" fn max_dimension(agent: hsa_agent_t, attribute: hsa_agent_info
     })
 }
 
-/// The extension's functions. Those for images that are not buffers report that they are not supported.
+/// The extension's functions. Copies between images and memory report that they are not supported.
 pub(super) fn extension_table() -> hsa_ext_images_1_pfn_t {
     let table = super::table();
     hsa_ext_images_1_pfn_t {

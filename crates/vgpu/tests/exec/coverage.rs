@@ -20,7 +20,10 @@ struct Row {
 // NEW-OP: an operation that is not executed, and why.
 /// Instructions that kernels may not use, or that have no meaning in one.
 const NOT_COMPUTE: &[Row] = &[
-    Row { why: "images need descriptors that a compute device has not", which: |i, _| i.op == Op::Image },
+    Row {
+        why: "comparisons of depths, rays, cubes, several samples in a pixel, atomic operations on images",
+        which: |i, _| i.op == Op::Image && i.graphics.is_none_or(|graphics| graphics.image.is_none()),
+    },
     Row { why: "exports feed fixed-function graphics", which: |i, _| i.op == Op::Export },
     Row {
         why: "attributes of pixels: graphics",

@@ -15,16 +15,19 @@ use hsa_sys::*;
 
 pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
-/// The compiled kernels of a target.
-fn code(target: &str) -> &'static [u8] {
-    static CODE: OnceLock<HashMap<String, Vec<u8>>> = OnceLock::new();
+/// The compiled kernels of a source for a target.
+fn code(source: &str, target: &str) -> &'static [u8] {
+    static CODE: OnceLock<HashMap<(String, String), Vec<u8>>> = OnceLock::new();
     let all = CODE.get_or_init(|| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hsa");
         let build = kernel_build::Builder::new(folder).targets(TARGETS).build();
         let build = build.unwrap_or_else(|error| panic!("compiling the test's kernels: {error}"));
-        build.objects().map(|(_, object)| (object.target.processor.clone(), object.bytes.clone())).collect()
+        let named = |(module, object): (&kernel_build::BuiltModule, &kernel_build::BuiltObject)| {
+            ((module.name.clone(), object.target.processor.clone()), object.bytes.clone())
+        };
+        build.objects().map(named).collect()
     });
-    &all[target]
+    &all[&(source.to_owned(), target.to_owned())]
 }
 
 /// An executable with the test's kernels.
@@ -35,7 +38,12 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn load(agent: hsa_agent_t, target: &str) -> Program {
-        let bytes = code(target);
+        Program::of("probe", agent, target)
+    }
+
+    /// The kernels of a source in this folder.
+    pub(crate) fn of(source: &str, agent: hsa_agent_t, target: &str) -> Program {
+        let bytes = code(source, target);
         let mut executable = hsa_executable_t { handle: 0 };
         ok!(hsa_executable_create_alt(
             hsa_profile_t::HSA_PROFILE_BASE,
@@ -271,7 +279,7 @@ fn a_trap_and_bad_sizes_have_codes_of_their_own() {
 #[test]
 fn code_for_another_target_is_refused() {
     let agent = gpu("gfx1100");
-    let bytes = code("gfx90a");
+    let bytes = code("probe", "gfx90a");
     let mut executable = hsa_executable_t { handle: 0 };
     ok!(hsa_executable_create_alt(
         hsa_profile_t::HSA_PROFILE_BASE,

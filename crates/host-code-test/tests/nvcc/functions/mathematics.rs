@@ -1,5 +1,5 @@
-//! The models of mathematics: functions of doubles, with the bounds that CUDA's programming guide publishes for
-//! results in units in the last place. Special values are those of the C library's Annex F.
+//! The models of mathematics: functions of doubles, with the bounds that CUDA's programming guide publishes
+//! for results in units in the last place. Special values are those of the C library's Annex F.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, PI, SQRT_2};
 
@@ -407,7 +407,8 @@ pub(super) fn want(function: &Function<'_>, arguments: &[u64], host: bool) -> Wa
     }
     let a = x[0];
     let narrow = function.result == "f32";
-    // The C library's own functions, in host code, have bounds of their own, and so have the doubles that are the model.
+    // The C library's own functions, in host code, have bounds of their own, and so have the doubles that are
+    // the model.
     let bound = match op {
         _ if bound == 0 => 0,
         _ if narrow => bound + u64::from(host),

@@ -40,7 +40,8 @@ fn absent() -> Vec<[&'static str; 3]> {
     rows.map(|line| <[&str; 3]>::try_from(line.splitn(3, ' ').collect::<Vec<_>>()).unwrap()).collect()
 }
 
-/// A type of C as the tables name it. None: an address, behind which a function puts a result or finds a vector.
+/// A type of C as the tables name it. None: an address, behind which a function puts a result or finds a
+/// vector.
 fn code(name: &str) -> Option<&str> {
     let name = name.trim_start_matches("const ").trim_end_matches('&');
     Some(match name {
@@ -106,7 +107,8 @@ fn every_function_of_the_api_has_a_test_or_a_reason() {
                 return !narrow.lines().any(named);
             };
             let codes: Vec<Option<&str>> = entry.parameters.iter().map(|name| code(name)).collect();
-            // A function with addresses is called with what is behind them, or without; one for narrow types with each format.
+            // A function with addresses is called with what is behind them, or without; one for narrow types
+            // with each format.
             let by_name = codes.contains(&None) || entry.name.starts_with("__nv_cvt_");
             let mut codes: Vec<&str> = codes.into_iter().flatten().collect();
             match entry.name {

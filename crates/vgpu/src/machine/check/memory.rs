@@ -20,24 +20,36 @@ impl Values {
         {
             return self.fault(Use::Address, state.scalar_from[usize::from(scalar::M0)], None);
         }
-        if let Some(register) = vector(inst.src[0]) {
+        let image = inst.graphics.and_then(|graphics| graphics.image);
+        let first = vector(inst.src[0]).map_or(0..0, |register| register..register + width(0));
+        // Descriptors say how many registers an image's address takes where the instruction does not.
+        let of_image = image.and_then(|image| Some((image, image.address_count(image.coordinates?))));
+        let of_image = of_image
+            .into_iter()
+            .flat_map(|(image, count)| (0..count).map(move |part| usize::from(image.address(part))));
+        let registers: Vec<usize> = first.chain(of_image).collect();
+        if !registers.is_empty() {
             let exec = step
                 .accesses
                 .iter()
                 .filter(|access| !access.scalar)
                 .fold(0, |mask, access| mask | access.mask);
-            for register in register..register + width(0) {
+            for register in registers {
                 let bad = lanes(exec).find(|lane| state.vector(register, *lane) != 0);
                 if let Some(lane) = bad {
                     return self.fault(Use::Address, state.from(register, lane), Some(lane));
                 }
             }
         }
-        for i in [2, 3] {
-            if let Operand::Sgpr(slot) = inst.src[i]
-                && !is_ds
-            {
-                let slots = usize::from(slot)..usize::from(slot) + width(i).max(1);
+        let scalars = [2, 3].map(|i| match inst.src[i] {
+            Operand::Sgpr(slot) if !is_ds => Some((slot, width(i).max(1))),
+            _ => None,
+        });
+        let resource = image.map(|image| (image.resource, 8));
+        let sampler = image.and_then(|image| Some((image.sampler?, 4)));
+        for (slot, count) in scalars.into_iter().chain([resource, sampler]).flatten() {
+            if slot != scalar::NULL {
+                let slots = usize::from(slot)..usize::from(slot) + count;
                 if let Some(slot) =
                     slots.into_iter().find(|slot| state.scalar.get(*slot).is_some_and(|bits| *bits != 0))
                 {
@@ -50,19 +62,19 @@ impl Values {
 
     /// Tracks a load, a store or an atomic instruction.
     pub(super) fn accesses(&mut self, index: usize, step: &Step<'_>) -> Verdict {
-        for access in step.accesses.iter() {
+        for (number, access) in step.accesses.iter().enumerate() {
             match access.moved {
                 Moved::Transposed(bits) if access.space == Space::Lds => {
                     self.transposed_from_lds(index, step, access, usize::from(bits));
                 }
                 Moved::Transposed(bits) => self.transposed(index, step, access, usize::from(bits) / 8),
-                _ => self.access(index, step, access)?,
+                _ => self.access(index, step, number, access)?,
             }
         }
         Ok(())
     }
 
-    fn access(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess) -> Verdict {
+    fn access(&mut self, index: usize, step: &Step<'_>, number: usize, access: &LaneAccess) -> Verdict {
         let op = step.resolved.op;
         let bytes = access.bytes as usize;
         let (swaps, high_half) = (op.has(Fact::SWAPS), op.has(Fact::HIGH));
@@ -77,7 +89,16 @@ impl Values {
                     from = self.note_load(step, access, lane, address);
                 }
                 if converted {
-                    bits = vec![any(&bits); 4 * self.loaded_registers(step)];
+                    // A filter's result depends on every element that it weights.
+                    let state = &self.waves[index];
+                    let earlier = step.accesses[..number].iter().any(|earlier| earlier.mask >> lane & 1 != 0);
+                    let first = access.loaded.filter(|_| earlier && step.resolved.format == Format::Mimg);
+                    let before = first.map_or(0, |first| state.vector(first.into(), lane));
+                    let all = any(&bits) | if before == 0 { 0 } else { 0xff };
+                    if all != 0 && any(&bits) == 0 {
+                        from = state.from(first.map_or(0, usize::from), lane);
+                    }
+                    bits = vec![all; 4 * self.loaded_registers(step)];
                 }
                 unknown = Some(bits);
             }
@@ -144,7 +165,10 @@ impl Values {
 
     /// Registers that an instruction loads.
     fn loaded_registers(&self, step: &Step<'_>) -> usize {
-        step.resolved.op.signature().dst.dwords() as usize
+        match step.resolved.graphics.and_then(|graphics| graphics.image) {
+            Some(image) => usize::from(image.data_count) - usize::from(image.status),
+            None => step.resolved.op.signature().dst.dwords() as usize,
+        }
     }
 
     /// Unknown bits of the dword that a lane copies to LDS from the memory that another access of the
@@ -162,7 +186,10 @@ impl Values {
 
     /// Unknown bits of the registers that a lane stores as one element.
     fn converted(&self, index: usize, step: &Step<'_>, access: &LaneAccess, lane: usize) -> Vec<u8> {
-        let data = step.resolved.op.signature().src[1].bits() as usize / 8;
+        let data = match step.resolved.graphics.and_then(|graphics| graphics.image) {
+            Some(image) => 4 * usize::from(image.data_count),
+            None => step.resolved.op.signature().src[1].bits() as usize / 8,
+        };
         self.data(index, access, lane, data, step.resolved.op.has(Fact::HIGH))
     }
 

@@ -340,12 +340,14 @@ impl Values {
         if !step.accesses.is_empty() && !is_vector {
             self.check_addresses(index, step, wave)?;
             let state = &mut self.waves[index];
-            if inst.mem.tfe {
+            let has_status =
+                inst.graphics.and_then(|graphics| graphics.image).is_some_and(|image| image.status);
+            if inst.mem.tfe || has_status {
                 // The status register.
                 written().last().into_iter().for_each(|register| state.clear(register, wave.active()));
             }
-            if matches!(inst.format, Format::Mubuf | Format::Mtbuf) && !inst.op.is_atomic() {
-                // Lanes outside the bounds of the buffer get zero.
+            if matches!(inst.format, Format::Mubuf | Format::Mtbuf | Format::Mimg) && !inst.op.is_atomic() {
+                // Lanes outside the bounds of the buffer or the image get constants.
                 let inside = step.accesses.iter().fold(0, |mask, access| mask | access.mask);
                 written().for_each(|register| state.clear(register, wave.active() & !inside));
             }
