@@ -54,7 +54,7 @@ pub(crate) fn destroy(runtime: &Runtime, device: &Device, image: hsa_ext_image_t
 ///
 /// # Safety
 /// Each handle is that of an image or sampler with so many words: HSA's handles are their addresses.
-pub(crate) unsafe fn place(
+pub(crate) unsafe fn write_descriptors(
     runtime: &Runtime,
     device: &Device,
     descriptors: &[(u64, usize)],
@@ -72,11 +72,11 @@ pub(crate) unsafe fn place(
     Ok(memory as usize)
 }
 
-/// Frees what [`place`] has returned.
+/// Frees what [`write_descriptors`] has returned.
 ///
 /// # Safety
 /// No kernel uses it, and it is not used again.
-pub(crate) unsafe fn displace(runtime: &Runtime, memory: usize) {
+pub(crate) unsafe fn free_descriptors(runtime: &Runtime, memory: usize) {
     // SAFETY: as this function's contract.
     let _ = unsafe { runtime.hsa.free(memory as *mut c_void) };
 }

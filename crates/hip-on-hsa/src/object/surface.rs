@@ -8,7 +8,7 @@ use hsa_sys::hsa_ext_image_t;
 use crate::devices::device::Device;
 use crate::error::Result;
 use crate::object::array::Array;
-use crate::object::linear_image::{IMAGE_WORDS, destroy, displace, place};
+use crate::object::linear_image::{IMAGE_WORDS, destroy, free_descriptors, write_descriptors};
 use crate::runtime::Runtime;
 
 /// A surface object. Its handle is the address of its image's descriptor, for kernels.
@@ -25,7 +25,7 @@ impl Surface {
         // SAFETY: the array has the memory; that it lives as long as the surface is the program's duty.
         let image = unsafe { array.image(format).create(runtime, device) }?;
         // SAFETY: the image was just made.
-        match unsafe { place(runtime, device, &[(image.handle, IMAGE_WORDS)]) } {
+        match unsafe { write_descriptors(runtime, device, &[(image.handle, IMAGE_WORDS)]) } {
             Ok(handle) => Ok((handle, Self { device, image })),
             Err(code) => {
                 destroy(runtime, device, image);
@@ -41,7 +41,7 @@ impl Surface {
     pub(crate) unsafe fn release(self, runtime: &Runtime, handle: usize) {
         destroy(runtime, self.device, self.image);
         // SAFETY: as this function's contract.
-        unsafe { displace(runtime, handle) };
+        unsafe { free_descriptors(runtime, handle) };
     }
 }
 

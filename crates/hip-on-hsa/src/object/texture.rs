@@ -15,7 +15,7 @@ use crate::error::{Result, check};
 use crate::memory::allocation::{Use, memory};
 use crate::object::array::{Array, arrays};
 use crate::object::element::Element;
-use crate::object::linear_image::{IMAGE_WORDS, LinearImage, destroy, displace, place};
+use crate::object::linear_image::{IMAGE_WORDS, LinearImage, destroy, free_descriptors, write_descriptors};
 use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -72,7 +72,11 @@ impl Texture {
         let made = Self { device, description, image, sampler };
         // SAFETY: both were just made.
         let handle = unsafe {
-            place(runtime, device, &[(image.handle, IMAGE_WORDS), (sampler.handle, SAMPLER_WORDS)])
+            write_descriptors(
+                runtime,
+                device,
+                &[(image.handle, IMAGE_WORDS), (sampler.handle, SAMPLER_WORDS)],
+            )
         };
         match handle {
             Ok(handle) => Ok((handle, made)),
@@ -96,7 +100,7 @@ impl Texture {
     pub(crate) unsafe fn release(self, runtime: &Runtime, handle: usize) {
         self.destroy_parts(runtime);
         // SAFETY: as this function's contract.
-        unsafe { displace(runtime, handle) };
+        unsafe { free_descriptors(runtime, handle) };
     }
 }
 
