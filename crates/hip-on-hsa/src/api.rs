@@ -1,5 +1,7 @@
 //! The C functions: each checks its arguments and calls the implementation. Lower modules never use them.
 
+mod array;
+mod array_copy;
 mod context;
 mod copy;
 mod copy_batch;
@@ -32,6 +34,7 @@ mod stream_attribute;
 mod stream_value;
 pub mod stub;
 mod stub_launch;
+mod surface;
 mod synchronized;
 pub(crate) mod table;
 mod texture;

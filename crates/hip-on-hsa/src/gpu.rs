@@ -13,7 +13,7 @@ use hsa_sys::*;
 
 pub(crate) use counter::Counter;
 use heap::Heap;
-pub(crate) use info::{Info, Pci};
+pub(crate) use info::{ImageLimits, Info, Pci};
 use limits::Limits;
 use staging::StagingBuffers;
 pub(crate) use staging::{STAGING_BYTES, Staging};

@@ -27,6 +27,7 @@ pub(crate) enum Kind {
     MemPool = 0x60,
     Physical = 0x61,
     ExternalMemory = 0x62,
+    Array = 0x63,
 }
 
 struct Slot<T> {

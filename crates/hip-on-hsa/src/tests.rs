@@ -1,5 +1,6 @@
 //! The table over a fake HSA: what the runtime writes into packets, and how it handles errors.
 
+mod arrays;
 mod batches;
 mod captures;
 mod contexts;
@@ -21,6 +22,7 @@ mod refusals;
 mod stream_values;
 mod streams;
 mod stubs;
+mod textures;
 mod timelines;
 
 use std::collections::BTreeMap;

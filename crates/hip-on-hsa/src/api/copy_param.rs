@@ -1,4 +1,7 @@
-//! Copies of linear memory described by a structure: `hipMemcpyParam2D`, `hipMemcpy3D` and similar functions.
+//! Copies described by a structure, `hipMemcpyParam2D`, `hipMemcpy3D` and similar functions: between linear memory
+//! and arrays.
+
+use std::sync::Arc;
 
 use hip_sys::{
     HIP_MEMCPY3D, hip_Memcpy2D, hipArray_t, hipError_t, hipExtent, hipMemcpy3DParms, hipMemcpy3DPeerParms,
@@ -12,18 +15,47 @@ use crate::devices::stream::resolve;
 use crate::error::{Result, entry};
 use crate::memory::copy::Transfer;
 use crate::memory::rect::{Rect, Rows};
+use crate::object::array::{Array, arrays};
 use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Base address of an end, and whether it is a device's.
-fn base(kind: hipMemoryType, host: usize, device: usize, array: hipArray_t) -> Result<(usize, bool)> {
+/// One end of a copy.
+enum End {
+    Memory(usize),
+    Array(Arc<Array>),
+}
+
+impl End {
+    fn array(handle: hipArray_t) -> Result<Self> {
+        arrays(active()?).get(handle).map(Self::Array).ok_or(INVALID_VALUE)
+    }
+
+    fn as_array(&self) -> Option<&Array> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Array(array) => Some(array),
+        }
+    }
+
+    /// A box that starts at a position. Only memory has the pitch and the rows of a rectangle that the
+    /// program gave; an array has its own.
+    fn part(&self, pitch: usize, rows: usize, position: [usize; 3], extent: hipExtent) -> Result<Rows> {
+        match self {
+            Self::Memory(base) => box_at(*base, pitch, rows, position, extent),
+            Self::Array(array) => array.part(position, extent),
+        }
+    }
+}
+
+/// An end, and whether it is a device's.
+fn end(kind: hipMemoryType, host: usize, device: usize, array: hipArray_t) -> Result<(End, bool)> {
     match kind {
-        hipMemoryType::hipMemoryTypeHost => Ok((host, false)),
-        hipMemoryType::hipMemoryTypeDevice => Ok((device, true)),
-        hipMemoryType::hipMemoryTypeUnified | hipMemoryType::hipMemoryTypeManaged => Ok((device, true)),
-        hipMemoryType::hipMemoryTypeArray if array.is_null() => Err(INVALID_VALUE),
-        hipMemoryType::hipMemoryTypeArray => Err(hipError_t::hipErrorNotSupported),
+        hipMemoryType::hipMemoryTypeHost => Ok((End::Memory(host), false)),
+        hipMemoryType::hipMemoryTypeDevice
+        | hipMemoryType::hipMemoryTypeUnified
+        | hipMemoryType::hipMemoryTypeManaged => Ok((End::Memory(device), true)),
+        hipMemoryType::hipMemoryTypeArray => Ok((End::array(array)?, true)),
         _ => Err(INVALID_VALUE),
     }
 }
@@ -81,33 +113,36 @@ unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wa
     if p.WidthInBytes == 0 || p.Height == 0 {
         return copy_nothing(stream);
     }
-    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
-    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
-    let start = |base: usize, x: usize, y: usize, pitch: usize| {
-        y.checked_mul(pitch).and_then(|rows| base.checked_add(rows)?.checked_add(x)).ok_or(INVALID_VALUE)
+    let (dst, dst_device) = end(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
+    let (src, src_device) = end(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
+    let extent = hipExtent { width: p.WidthInBytes, height: p.Height, depth: 1 };
+    let rows = |end: &End, x: usize, y: usize, pitch: usize| {
+        let base = match end {
+            End::Memory(base) => *base,
+            End::Array(array) => return array.part([x, y, 0], extent),
+        };
+        // A pitch of 0 means rows without gaps.
+        let pitch = if pitch == 0 { extent.width } else { pitch };
+        if pitch < extent.width {
+            return Err(INVALID_VALUE);
+        }
+        let start = y.checked_mul(pitch).and_then(|rows| base.checked_add(rows)?.checked_add(x));
+        Ok(Rows::rectangle(start.ok_or(INVALID_VALUE)?, pitch, extent.width, extent.height))
     };
-    // A pitch of 0 means rows without gaps.
-    let dst_pitch = if p.dstPitch == 0 { p.WidthInBytes } else { p.dstPitch };
-    let src_pitch = if p.srcPitch == 0 { p.WidthInBytes } else { p.srcPitch };
-    if dst_pitch.min(src_pitch) < p.WidthInBytes {
-        return Err(INVALID_VALUE);
-    }
-    let rect = Rect::rectangle(
-        (start(dst, p.dstXInBytes, p.dstY, dst_pitch)?, dst_pitch),
-        (start(src, p.srcXInBytes, p.srcY, src_pitch)?, src_pitch),
-        p.WidthInBytes,
-        p.Height,
-    );
+    let rect = Rect {
+        dst: rows(&dst, p.dstXInBytes, p.dstY, p.dstPitch)?,
+        src: rows(&src, p.srcXInBytes, p.srcY, p.srcPitch)?,
+    };
     copy(rect, kind(src_device, dst_device), stream, wait)
 }
 
-/// `hipMemcpyParam2D`: everything but arrays.
+/// `hipMemcpyParam2D`: lengths are in bytes, also in arrays, whose pitches are ignored.
 pub(crate) unsafe extern "C" fn hipMemcpyParam2D(parameters: *const hip_Memcpy2D) -> hipError_t {
     // SAFETY: the caller passes null or a valid structure.
     entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
 }
 
-/// `hipMemcpyParam2DAsync`: everything but arrays.
+/// `hipMemcpyParam2DAsync`.
 pub(crate) unsafe extern "C" fn hipMemcpyParam2DAsync(
     parameters: *const hip_Memcpy2D,
     stream: hipStream_t,
@@ -122,19 +157,56 @@ pub(crate) unsafe extern "C" fn hipDrvMemcpy2DUnaligned(parameters: *const hip_M
     entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
 }
 
-/// An end of a copy in pitched memory; arrays are not supported.
-fn pitched(array: hipArray_t, place: hipPitchedPtr, position: hipPos, extent: hipExtent) -> Result<Rows> {
-    match (array.is_null(), place.ptr.is_null()) {
-        (true, false) => {}
-        (false, true) => return Err(hipError_t::hipErrorNotSupported),
-        // Exactly one of the two must be given.
-        _ => return Err(INVALID_VALUE),
+/// An end of a copy as HIP's runtime describes it: an array or pitched memory, and a position.
+#[derive(Clone, Copy)]
+struct Pitched {
+    array: hipArray_t,
+    memory: hipPitchedPtr,
+    position: hipPos,
+}
+
+impl Pitched {
+    fn end(&self) -> Result<End> {
+        match (self.array.is_null(), self.memory.ptr.is_null()) {
+            (true, false) => Ok(End::Memory(self.memory.ptr as usize)),
+            (false, true) => End::array(self.array),
+            // Exactly one of the two must be given.
+            _ => Err(INVALID_VALUE),
+        }
     }
-    if place.pitch < place.xsize {
+}
+
+/// The copy between two ends. Positions in arrays are in elements, and so is the extent if there is an array;
+/// everything else is in bytes.
+fn rect_3d(dst: Pitched, src: Pitched, extent: hipExtent) -> Result<Rect> {
+    let ends = [dst.end()?, src.end()?];
+    let [dst_array, src_array] = ends.each_ref().map(|end| end.as_array());
+    let bytes = |array: Option<&Array>| array.map_or(1, |array| array.element.bytes());
+    if dst_array.is_some() && src_array.is_some() && bytes(dst_array) != bytes(src_array) {
+        return Err(INVALID_VALUE);
+    }
+    if [dst, src].iter().any(|end| end.memory.pitch < end.memory.xsize) {
         return Err(hipError_t::hipErrorInvalidPitchValue);
     }
-    let hipPos { x, y, z } = position;
-    box_at(place.ptr as usize, place.pitch, place.ysize, [x, y, z], extent)
+    let scaled = |length: usize, bytes: usize| length.checked_mul(bytes).ok_or(INVALID_VALUE);
+    let mut extent = hipExtent { width: scaled(extent.width, bytes(dst_array.or(src_array)))?, ..extent };
+    // The program counts the layers of a list of rows by its third coordinate. To us they are rows, and so
+    // they are at the other end.
+    if [dst_array, src_array].into_iter().flatten().any(Array::is_layered_1d) {
+        extent = hipExtent { height: extent.depth, depth: extent.height, ..extent };
+    }
+    let has_array = dst_array.or(src_array).is_some();
+    let part = |end: &End, given: Pitched| {
+        let hipPos { x, y, z } = given.position;
+        let array = end.as_array();
+        let x = scaled(x, bytes(array))?;
+        let position = if array.is_some_and(Array::is_layered_1d) { [x, z, y] } else { [x, y, z] };
+        // In copies with arrays, 0 means rows and rectangles without gaps.
+        let or = |length: usize, tight: usize| if has_array && length == 0 { tight } else { length };
+        let (pitch, rows) = (or(given.memory.pitch, extent.width), or(given.memory.ysize, extent.height));
+        end.part(pitch, rows, position, extent)
+    };
+    Ok(Rect { dst: part(&ends[0], dst)?, src: part(&ends[1], src)? })
 }
 
 /// The copy that a structure describes.
@@ -144,10 +216,11 @@ fn pitched(array: hipArray_t, place: hipPitchedPtr, position: hipPos, extent: hi
 pub(crate) unsafe fn transfer_3d(parameters: *const hipMemcpy3DParms) -> Result<Transfer> {
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
-    let rect = Rect {
-        dst: pitched(p.dstArray, p.dstPtr, p.dstPos, p.extent)?,
-        src: pitched(p.srcArray, p.srcPtr, p.srcPos, p.extent)?,
-    };
+    let rect = rect_3d(
+        Pitched { array: p.dstArray, memory: p.dstPtr, position: p.dstPos },
+        Pitched { array: p.srcArray, memory: p.srcPtr, position: p.srcPos },
+        p.extent,
+    )?;
     Ok(Transfer { rect, kind: p.kind })
 }
 
@@ -159,7 +232,7 @@ unsafe fn copy_3d(parameters: *const hipMemcpy3DParms, stream: hipStream_t, wait
     copy(rect, kind, stream, wait)
 }
 
-/// `hipMemcpy3D`: positions and the extent's width are in bytes. Arrays are `hipErrorNotSupported`.
+/// `hipMemcpy3D`: positions and the extent's width are in bytes, or in elements of arrays.
 pub(crate) unsafe extern "C" fn hipMemcpy3D(parameters: *const hipMemcpy3DParms) -> hipError_t {
     // SAFETY: the caller passes null or a valid structure.
     entry(|| unsafe { copy_3d(parameters, DEFAULT_STREAM, true) })
@@ -180,10 +253,11 @@ unsafe fn copy_3d_peer(parameters: *const hipMemcpy3DPeerParms, stream: hipStrea
     // SAFETY: as this function's contract.
     let p = unsafe { caller::value(parameters) }?;
     by_ordinal(p.dstDevice).and(by_ordinal(p.srcDevice))?;
-    let rect = Rect {
-        dst: pitched(p.dstArray, p.dstPtr, p.dstPos, p.extent)?,
-        src: pitched(p.srcArray, p.srcPtr, p.srcPos, p.extent)?,
-    };
+    let rect = rect_3d(
+        Pitched { array: p.dstArray, memory: p.dstPtr, position: p.dstPos },
+        Pitched { array: p.srcArray, memory: p.srcPtr, position: p.srcPos },
+        p.extent,
+    )?;
     copy(rect, hipMemcpyKind::hipMemcpyDeviceToDevice, stream, wait)
 }
 
@@ -212,24 +286,24 @@ pub(crate) unsafe fn transfer_param_3d(parameters: *const HIP_MEMCPY3D) -> Resul
     if p.srcLOD != 0 || p.dstLOD != 0 {
         return Err(INVALID_VALUE);
     }
-    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
-    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
+    let (dst, dst_device) = end(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
+    let (src, src_device) = end(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
     let extent = hipExtent { width: p.WidthInBytes, height: p.Height, depth: p.Depth };
     // A pitch or height of 0 means rows or rectangles without gaps.
     let or = |value: usize, otherwise: usize| if value == 0 { otherwise } else { value };
-    if [p.dstPitch, p.srcPitch].into_iter().any(|pitch| pitch != 0 && pitch < p.WidthInBytes) {
+    let is_narrow =
+        |end: &End, pitch: usize| end.as_array().is_none() && pitch != 0 && pitch < p.WidthInBytes;
+    if is_narrow(&dst, p.dstPitch) || is_narrow(&src, p.srcPitch) {
         return Err(INVALID_VALUE);
     }
     let rect = Rect {
-        dst: box_at(
-            dst,
+        dst: dst.part(
             or(p.dstPitch, p.WidthInBytes),
             or(p.dstHeight, p.Height),
             [p.dstXInBytes, p.dstY, p.dstZ],
             extent,
         )?,
-        src: box_at(
-            src,
+        src: src.part(
             or(p.srcPitch, p.WidthInBytes),
             or(p.srcHeight, p.Height),
             [p.srcXInBytes, p.srcY, p.srcZ],
@@ -252,13 +326,13 @@ unsafe fn copy_param_3d(parameters: *const HIP_MEMCPY3D, stream: hipStream_t, wa
     copy(rect, kind, stream, wait)
 }
 
-/// `hipDrvMemcpy3D`: everything but arrays.
+/// `hipDrvMemcpy3D`: lengths are in bytes, also in arrays, whose pitches and heights are ignored.
 pub(crate) unsafe extern "C" fn hipDrvMemcpy3D(parameters: *const HIP_MEMCPY3D) -> hipError_t {
     // SAFETY: the caller passes null or a valid structure.
     entry(|| unsafe { copy_param_3d(parameters, DEFAULT_STREAM, true) })
 }
 
-/// `hipDrvMemcpy3DAsync`: everything but arrays.
+/// `hipDrvMemcpy3DAsync`.
 pub(crate) unsafe extern "C" fn hipDrvMemcpy3DAsync(
     parameters: *const HIP_MEMCPY3D,
     stream: hipStream_t,

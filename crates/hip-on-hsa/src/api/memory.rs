@@ -19,6 +19,7 @@ use crate::memory::allocation::{
     Allocation, Origin, allocate_device, allocate_host, memory, quiesce_for_release, quiesce_users, release,
 };
 use crate::memory::external;
+use crate::object::array::arrays;
 use crate::object::symbols::is_managed;
 use crate::runtime::{Runtime, active};
 
@@ -83,6 +84,10 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
 /// The kinds of memory that a program allocates and frees.
 const ALLOCATED: [Origin; 4] = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
 
+/// The same, and the memory of arrays, which have functions of their own.
+const OF_PROGRAMS: [Origin; 5] =
+    [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal, Origin::Array];
+
 /// Frees memory of any kind: the functions for host and device memory are the same, as in AMD's library. RCCL
 /// frees uncached device memory with `hipHostFree`.
 fn free(pointer: *mut c_void) -> Result {
@@ -125,7 +130,8 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
             let _ = memory.end();
             continue;
         }
-        if let Some(found) = memory(runtime).remove(base, &ALLOCATED) {
+        arrays(runtime).forget_at(base);
+        if let Some(found) = memory(runtime).remove(base, &OF_PROGRAMS) {
             quiesce_users(runtime, &found);
             result = result.and(release(runtime, &found));
         }

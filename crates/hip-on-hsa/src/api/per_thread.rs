@@ -4,9 +4,9 @@
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use hip_sys::{
-    dim3, hipError_t, hipEvent_t, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipHostFn_t,
-    hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipStream_t, hipStreamCallback_t, hipStreamCaptureMode,
-    hipStreamCaptureStatus,
+    dim3, hipArray_const_t, hipArray_t, hipError_t, hipEvent_t, hipExtent, hipGraph_t, hipGraphExec_t,
+    hipGraphNode_t, hipHostFn_t, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipStream_t,
+    hipStreamCallback_t, hipStreamCaptureMode, hipStreamCaptureStatus,
 };
 
 use crate::api::table::table;
@@ -73,6 +73,28 @@ with_stream! {
         dst_pitch: usize,
         src: *const c_void,
         src_pitch: usize,
+        width: usize,
+        height: usize,
+        kind: hipMemcpyKind,
+        @
+    );
+    hipMemcpy2DFromArrayAsync_spt = hipMemcpy2DFromArrayAsync(
+        dst: *mut c_void,
+        pitch: usize,
+        src: hipArray_const_t,
+        x: usize,
+        y: usize,
+        width: usize,
+        height: usize,
+        kind: hipMemcpyKind,
+        @
+    );
+    hipMemcpy2DToArrayAsync_spt = hipMemcpy2DToArrayAsync(
+        dst: hipArray_t,
+        x: usize,
+        y: usize,
+        src: *const c_void,
+        pitch: usize,
         width: usize,
         height: usize,
         kind: hipMemcpyKind,
@@ -148,6 +170,26 @@ waiting! {
         dst_pitch: usize,
         src: *const c_void,
         src_pitch: usize,
+        width: usize,
+        height: usize,
+        kind: hipMemcpyKind
+    );
+    hipMemcpy2DFromArray_spt = hipMemcpy2DFromArrayAsync(
+        dst: *mut c_void,
+        pitch: usize,
+        src: hipArray_const_t,
+        x: usize,
+        y: usize,
+        width: usize,
+        height: usize,
+        kind: hipMemcpyKind
+    );
+    hipMemcpy2DToArray_spt = hipMemcpy2DToArrayAsync(
+        dst: hipArray_t,
+        x: usize,
+        y: usize,
+        src: *const c_void,
+        pitch: usize,
         width: usize,
         height: usize,
         kind: hipMemcpyKind

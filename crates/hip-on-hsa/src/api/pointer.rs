@@ -11,6 +11,7 @@ use crate::caller;
 use crate::caller::Access;
 use crate::error::{Result, entry};
 use crate::memory::allocation::{Allocation, Origin, memory};
+use crate::object::array::arrays;
 use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -23,6 +24,7 @@ fn kind_of(found: &Allocation, offset: usize) -> (hipMemoryType, *mut c_void) {
         Origin::Device | Origin::Global | Origin::Mapped | Origin::Imported | Origin::External => {
             (hipMemoryType::hipMemoryTypeDevice, std::ptr::null_mut())
         }
+        Origin::Array => (hipMemoryType::hipMemoryTypeArray, std::ptr::null_mut()),
         Origin::Managed => (hipMemoryType::hipMemoryTypeManaged, host),
         Origin::Host | Origin::Registered | Origin::Signal => (hipMemoryType::hipMemoryTypeHost, host),
     }
@@ -119,12 +121,15 @@ fn has_room(data: *mut c_void, which: hipPointer_attribute) -> bool {
     caller::is_accessible(data as usize, size_of_attribute(which), Access::Write)
 }
 
+/// An attribute of memory, or of an array, which has only a type.
+///
 /// # Safety
 /// `data` is valid for a value of the attribute's type.
 unsafe fn attribute(
     data: *mut c_void,
     which: hipPointer_attribute,
     found: Option<(&Allocation, usize)>,
+    is_array: bool,
 ) -> Result {
     type A = hipPointer_attribute;
     // SAFETY: as this function's contract.
@@ -134,6 +139,10 @@ unsafe fn attribute(
     // SAFETY: as this function's contract.
     let put_bool = |value: bool| unsafe { data.cast::<bool>().write(value) };
     let Some((found, offset)) = found else {
+        if which == A::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE && is_array {
+            put(hipMemoryType::hipMemoryTypeArray.0);
+            return Ok(());
+        }
         // This attribute can be queried for any pointer.
         if which != A::HIP_POINTER_ATTRIBUTE_MAPPED {
             return Err(INVALID_VALUE);
@@ -186,8 +195,9 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
             return Err(INVALID_VALUE);
         }
         let found = memory(runtime).find(pointer as usize);
+        let is_array = arrays(runtime).get(pointer.cast()).is_some();
         // SAFETY: the caller's place is one of the attribute's type.
-        unsafe { attribute(data, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) }
+        unsafe { attribute(data, which, found.as_ref().map(|(found, offset)| (&**found, *offset)), is_array) }
     })
 }
 
@@ -205,6 +215,7 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
             return Err(INVALID_VALUE);
         }
         let found = memory(runtime).find(pointer as usize);
+        let is_array = arrays(runtime).get(pointer.cast()).is_some();
         // SAFETY: the caller's lists have that many entries.
         let (attributes, data) =
             unsafe { (caller::list(attributes, count as usize)?, caller::list(data, count as usize)?) };
@@ -216,8 +227,9 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
                 return Err(INVALID_VALUE);
             }
             // SAFETY: the caller's place is one of the attribute's type.
-            let result =
-                unsafe { attribute(place, which, found.as_ref().map(|(found, offset)| (&**found, *offset))) };
+            let result = unsafe {
+                attribute(place, which, found.as_ref().map(|(found, offset)| (&**found, *offset)), is_array)
+            };
             if result.is_err() && found.is_none() {
                 // SAFETY: as above; no attribute of these is smaller.
                 unsafe { place.cast::<u8>().write_bytes(0, size_of_attribute(which)) };

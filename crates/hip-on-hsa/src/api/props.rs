@@ -46,8 +46,8 @@ fn threads(device: &Device) -> u32 {
     device.info.waves_per_cu * device.info.wave_size * device.units_per_multiprocessor()
 }
 
-/// All properties of a device in HIP's form. Only textures over linear memory are supported, and no surfaces,
-/// so the limits of all others are 0.
+/// All properties of a device in HIP's form. As with AMD's runtime, the limits of cubes, gathering and textures
+/// over pitched memory are 0.
 fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is
     // valid.
@@ -68,9 +68,23 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p.totalConstMem = info.max_allocation.min(i32::MAX as u64) as usize;
     p.major = int(info.gfx[0]);
     p.minor = int(info.gfx[1]);
-    if info.max_texels != 0 {
-        p.maxTexture1DLinear = int(info.max_linear_texture());
+    if info.images.exist() {
+        let images = &info.images;
+        p.maxTexture1DLinear = int(images.linear_bytes());
+        p.maxTexture1DMipmap = p.maxTexture1DLinear;
+        p.maxTexture1D = int(images.width_1d);
+        p.maxTexture2D = images.size_2d.map(int);
+        p.maxTexture3D = images.size_3d.map(int);
+        p.maxTexture1DLayered = [images.width_1d_layered, images.layers].map(int);
+        p.maxTexture2DLayered =
+            [images.size_2d_layered[0], images.size_2d_layered[1], images.layers].map(int);
+        p.maxSurface1D = p.maxTexture1D;
+        p.maxSurface2D = p.maxTexture2D;
+        p.maxSurface3D = p.maxTexture3D;
+        p.maxSurface1DLayered = p.maxTexture1DLayered;
+        p.maxSurface2DLayered = p.maxTexture2DLayered;
         p.textureAlignment = texture::ALIGNMENT;
+        p.surfaceAlignment = texture::ALIGNMENT;
         p.texturePitchAlignment = texture::ALIGNMENT;
     }
     p.deviceOverlap = 1;
@@ -255,7 +269,7 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
         A::hipDeviceAttributeIsLargeBar => p.isLargeBar,
         A::hipDeviceAttributeAsicRevision => p.asicRevision,
         A::hipDeviceAttributeCanUseStreamWaitValue => device.host_visible.into(),
-        A::hipDeviceAttributeImageSupport => i32::from(info.max_texels != 0),
+        A::hipDeviceAttributeImageSupport => i32::from(info.images.exist()),
         A::hipDeviceAttributePhysicalMultiProcessorCount => p.multiProcessorCount,
         A::hipDeviceAttributeFineGrainSupport => i32::from(device.fine_pool.is_some()),
         A::hipDeviceAttributeNumberOfXccs => int(info.xccs),

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use super::{
-    context, copy, copy_batch, copy_param, cu_mask, device, error, event, external, fill, graph, ipc,
-    ipc_event, launch, launch_devices, library, limits, lookup, managed, mem_pool, memory, module, occupancy,
-    peer, per_thread, pointer, props, stream, stream_attribute, stream_value, stub, stub_launch, texture,
-    virtual_memory,
+    array, array_copy, context, copy, copy_batch, copy_param, cu_mask, device, error, event, external, fill,
+    graph, ipc, ipc_event, launch, launch_devices, library, limits, lookup, managed, mem_pool, memory,
+    module, occupancy, peer, per_thread, pointer, props, stream, stream_attribute, stream_value, stub,
+    stub_launch, surface, texture, virtual_memory,
 };
 use crate::queue::hostcall;
 use crate::{output, release};
@@ -27,6 +27,13 @@ macro_rules! functions {
 
 // NEW-HIP-FUNCTION: its name, under its module.
 functions! {
+    array:
+        hipArray3DCreate hipArray3DGetDescriptor hipArrayCreate hipArrayDestroy hipArrayGetDescriptor hipArrayGetInfo
+        hipFreeArray hipFreeMipmappedArray hipGetChannelDesc hipMalloc3DArray hipMallocArray hipMipmappedArrayDestroy;
+    array_copy:
+        hipMemcpy2DArrayToArray hipMemcpy2DFromArray hipMemcpy2DFromArrayAsync hipMemcpy2DToArray
+        hipMemcpy2DToArrayAsync hipMemcpyAtoA hipMemcpyAtoD hipMemcpyAtoH hipMemcpyAtoHAsync hipMemcpyDtoA
+        hipMemcpyFromArray hipMemcpyFromArray_spt hipMemcpyHtoA hipMemcpyHtoAAsync hipMemcpyToArray;
     context:
         hipCtxCreate hipCtxDestroy hipCtxDisablePeerAccess hipCtxEnablePeerAccess hipCtxGetApiVersion
         hipCtxGetCacheConfig hipCtxGetCurrent hipCtxGetDevice hipCtxGetFlags hipCtxGetSharedMemConfig
@@ -127,7 +134,8 @@ functions! {
         hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags hipOccupancyMaxPotentialBlockSize;
     per_thread:
         hipEventRecord_spt hipLaunchCooperativeKernel_spt hipLaunchHostFunc_spt hipLaunchKernel_spt hipMemcpy2DAsync_spt
-        hipMemcpy2D_spt hipMemcpyAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyFromSymbol_spt
+        hipMemcpy2D_spt hipMemcpy2DFromArrayAsync_spt hipMemcpy2DFromArray_spt hipMemcpy2DToArrayAsync_spt hipMemcpy2DToArray_spt
+        hipMemcpyAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyFromSymbol_spt
         hipGraphLaunch_spt hipMemcpy3DAsync_spt hipMemcpy3D_spt hipMemcpyToSymbolAsync_spt hipMemcpyToSymbol_spt
         hipMemcpy_spt hipMemset3DAsync_spt hipMemset3D_spt hipStreamBeginCapture_spt hipStreamEndCapture_spt
         hipStreamGetCaptureInfo_spt hipStreamGetCaptureInfo_v2_spt hipStreamIsCapturing_spt
@@ -157,10 +165,13 @@ functions! {
         __hipPopCallConfiguration __hipPushCallConfiguration hipConfigureCall hipDrvLaunchKernelEx hipExtLaunchKernel
         hipExtModuleLaunchKernel hipHccModuleLaunchKernel hipLaunchByPtr hipLaunchCooperativeKernel hipLaunchKernel
         hipLaunchKernelExC hipSetupArgument;
+    surface:
+        hipCreateSurfaceObject hipDestroySurfaceObject;
     texture:
-        hipArrayDestroy hipCreateChannelDesc hipCreateTextureObject hipDestroySurfaceObject hipDestroyTextureObject
-        hipDeviceGetTexture1DLinearMaxWidth hipFreeArray hipFreeMipmappedArray hipGetTextureObjectResourceDesc
-        hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc hipMipmappedArrayDestroy;
+        hipCreateChannelDesc hipCreateTextureObject hipDestroyTextureObject hipDeviceGetTexture1DLinearMaxWidth
+        hipGetTextureObjectResourceDesc hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc
+        hipTexObjectCreate hipTexObjectDestroy hipTexObjectGetResourceDesc hipTexObjectGetResourceViewDesc
+        hipTexObjectGetTextureDesc;
     virtual_memory:
         hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
         hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle

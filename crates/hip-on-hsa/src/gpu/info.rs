@@ -35,8 +35,7 @@ pub(crate) struct Info {
     pub(crate) max_block: u32,
     pub(crate) max_block_dim: [u32; 3],
     pub(crate) copy_engines: u32,
-    /// The maximum number of elements of a buffer image; 0 if there are no images.
-    pub(crate) max_texels: usize,
+    pub(crate) images: ImageLimits,
     pub(crate) is_apu: bool,
     pub(crate) hdp_mem_flush: HdpFlush,
     pub(crate) hdp_reg_flush: HdpFlush,
@@ -51,12 +50,57 @@ pub(crate) struct Pci {
     pub(crate) function: u32,
 }
 
-impl Info {
-    /// The maximum size in bytes of a texture over linear memory: elements have up to 16.
-    pub(crate) fn max_linear_texture(&self) -> usize {
-        self.max_texels.saturating_mul(16).min(i32::MAX as usize)
+/// The largest images of a device, in elements; zeros if it has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ImageLimits {
+    /// Over a buffer.
+    pub(crate) linear: u32,
+    pub(crate) width_1d: u32,
+    pub(crate) size_2d: [u32; 2],
+    pub(crate) size_3d: [u32; 3],
+    pub(crate) width_1d_layered: u32,
+    pub(crate) size_2d_layered: [u32; 2],
+    pub(crate) layers: u32,
+}
+
+impl ImageLimits {
+    fn ask(hsa: Hsa, agent: hsa_agent_t) -> Self {
+        type A = hsa_agent_info_t;
+        // AMD's runtime writes words of 32 bits, although the header says `size_t`.
+        // SAFETY: the room is that for the largest of these attributes, three numbers of the header's size.
+        let ask = |attribute: A| -> [u32; 6] {
+            unsafe { hsa.agent_info(agent, attribute.0, [0u32; 6]) }.unwrap_or_default()
+        };
+        let [width_1d, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS);
+        let [width_2d, height_2d, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS);
+        let [width_3d, height_3d, depth_3d, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS);
+        let [width_1d_layered, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS);
+        let [width_layered, height_layered, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS);
+        let [linear, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS);
+        let [layers, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS);
+        Self {
+            linear,
+            width_1d,
+            size_2d: [width_2d, height_2d],
+            size_3d: [width_3d, height_3d, depth_3d],
+            width_1d_layered,
+            size_2d_layered: [width_layered, height_layered],
+            layers,
+        }
     }
 
+    /// Whether the device has images.
+    pub(crate) fn exist(&self) -> bool {
+        self.linear != 0
+    }
+
+    /// The maximum size in bytes of a texture over linear memory: elements have up to 16.
+    pub(crate) fn linear_bytes(&self) -> usize {
+        (self.linear as usize).saturating_mul(16).min(i32::MAX as usize)
+    }
+}
+
+impl Info {
     pub(crate) fn ask(
         hsa: Hsa,
         agent: hsa_agent_t,
@@ -142,12 +186,7 @@ impl Info {
                     .unwrap_or(1024),
                 max_block_dim: dims.map(u32::from),
                 copy_engines: some(X::HSA_AMD_AGENT_INFO_NUM_SDMA_ENG.0),
-                max_texels: if has_images {
-                    // AMD's runtime writes 32 bits, although the header says `size_t`.
-                    hsa.agent_info(agent, A::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS.0, 0usize).unwrap_or(0)
-                } else {
-                    0
-                },
+                images: if has_images { ImageLimits::ask(hsa, agent) } else { ImageLimits::default() },
                 is_apu: properties[(apu / 8) as usize % 8] & 1 << (apu % 8) != 0,
                 hdp_mem_flush: HdpFlush(hdp.map_or(std::ptr::null_mut(), |hdp| hdp.HDP_MEM_FLUSH_CNTL)),
                 hdp_reg_flush: HdpFlush(hdp.map_or(std::ptr::null_mut(), |hdp| hdp.HDP_REG_FLUSH_CNTL)),

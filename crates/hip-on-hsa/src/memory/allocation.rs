@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hip_sys::{hipError_t, hipMemAccessFlags};
-use hsa_sys::hsa_agent_t;
+use hsa_sys::{hsa_agent_t, hsa_amd_memory_pool_t};
 
 use crate::devices;
 use crate::devices::device::{Device, current_device};
@@ -36,6 +36,16 @@ pub(crate) enum Origin {
     Imported,
     /// `hipImportExternalMemory`.
     External,
+    /// `hipMallocArray` and similar functions.
+    Array,
+}
+
+impl Origin {
+    /// Whether the memory was allocated from a device's pool for the program, so that it counts as the
+    /// device's, and peers share it.
+    fn is_own_of_device(self) -> bool {
+        matches!(self, Self::Device | Self::Array)
+    }
 }
 
 /// A range of memory that the runtime knows.
@@ -214,7 +224,7 @@ impl Memory {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         let mut done = Ok(());
         for found in map.values() {
-            if found.origin != Origin::Device || !std::ptr::eq(found.device, owner) {
+            if !found.origin.is_own_of_device() || !std::ptr::eq(found.device, owner) {
                 continue;
             }
             let base = found.base as *const c_void;
@@ -250,10 +260,31 @@ pub(crate) fn allocate_device(
     fine: bool,
     flags: u32,
 ) -> Result<usize> {
+    let pool = if fine { device.fine_pool.unwrap_or(device.pool) } else { device.pool };
+    allocate_from(runtime, device, pool, size, Origin::Device, flags)
+}
+
+/// Allocates the memory of an array.
+pub(crate) fn allocate_array(
+    runtime: &'static Runtime,
+    device: &'static Device,
+    size: usize,
+    flags: u32,
+) -> Result<usize> {
+    allocate_from(runtime, device, device.pool, size, Origin::Array, flags)
+}
+
+fn allocate_from(
+    runtime: &'static Runtime,
+    device: &'static Device,
+    pool: hsa_amd_memory_pool_t,
+    size: usize,
+    origin: Origin,
+    flags: u32,
+) -> Result<usize> {
     if size as u64 > device.info.max_allocation {
         return Err(hipError_t::hipErrorOutOfMemory);
     }
-    let pool = if fine { device.fine_pool.unwrap_or(device.pool) } else { device.pool };
     let mut pointer = runtime.hsa.allocate(pool, size);
     if pointer.is_err() && pools(runtime).release(runtime, device) {
         pointer = runtime.hsa.allocate(pool, size);
@@ -272,7 +303,7 @@ pub(crate) fn allocate_device(
     memory(runtime).insert(Allocation {
         base,
         size,
-        origin: Origin::Device,
+        origin,
         device,
         device_base: base,
         flags,
@@ -322,7 +353,7 @@ pub(crate) fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
     if allocation.origin == Origin::Managed {
         managed(runtime).forget(allocation);
     }
-    if allocation.origin == Origin::Device {
+    if allocation.origin.is_own_of_device() {
         allocation.device.allocated.subtract(allocation.size as u64);
     }
     // SAFETY: the allocation came from HSA's pools and was taken out of the map, so that this happens once.

@@ -115,6 +115,22 @@ fn written_by_host(runtime: &Runtime, rect: Rect, dst: Place) {
     }
 }
 
+/// Whether destination and source must be memory of a device, by the direction that the program names.
+///
+/// # Errors
+/// There is no such direction.
+pub(crate) fn device_ends(kind: hipMemcpyKind) -> Result<[bool; 2]> {
+    match kind {
+        hipMemcpyKind::hipMemcpyHostToHost | hipMemcpyKind::hipMemcpyDefault => Ok([false, false]),
+        hipMemcpyKind::hipMemcpyHostToDevice => Ok([true, false]),
+        hipMemcpyKind::hipMemcpyDeviceToHost => Ok([false, true]),
+        hipMemcpyKind::hipMemcpyDeviceToDevice | hipMemcpyKind::hipMemcpyDeviceToDeviceNoCU => {
+            Ok([true, true])
+        }
+        _ => Err(hipError_t::hipErrorInvalidMemcpyDirection),
+    }
+}
+
 /// A copy as requested by a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
@@ -177,15 +193,7 @@ impl Transfer {
         device: Option<&'static Device>,
     ) -> Result<Option<(Rect, Place, Place)>> {
         let Self { rect, kind } = self;
-        let device_end = match kind {
-            hipMemcpyKind::hipMemcpyHostToHost | hipMemcpyKind::hipMemcpyDefault => [false, false],
-            hipMemcpyKind::hipMemcpyHostToDevice => [true, false],
-            hipMemcpyKind::hipMemcpyDeviceToHost => [false, true],
-            hipMemcpyKind::hipMemcpyDeviceToDevice | hipMemcpyKind::hipMemcpyDeviceToDeviceNoCU => {
-                [true, true]
-            }
-            _ => return Err(hipError_t::hipErrorInvalidMemcpyDirection),
-        };
+        let device_end = device_ends(kind)?;
         if rect.dst.is_empty() {
             return Ok(None);
         }

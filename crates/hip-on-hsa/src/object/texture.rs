@@ -1,21 +1,21 @@
-//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA images with the geometry
-//! 1DB.
-//!
-//! Textures over arrays or pitched rows are not supported (`hipErrorNotSupported`).
+//! Texture objects: images of HSA with samplers. Linear memory is read by the index of its elements
+//! (`tex1Dfetch`); pitched memory and arrays are read by position.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{
-    hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipResourceDesc, hipResourceType, hipTextureDesc,
-    hipTextureReadMode,
+    hipError_t, hipResourceDesc, hipResourceType, hipResourceViewDesc, hipTextureAddressMode, hipTextureDesc,
+    hipTextureFilterMode,
 };
 use hsa_sys::*;
 
 use crate::devices::device::Device;
 use crate::error::{Result, check};
 use crate::memory::allocation::{Use, memory};
+use crate::object::array::{Array, arrays};
+use crate::object::element::Element;
+use crate::object::linear_image::{IMAGE_WORDS, LinearImage, destroy, free_descriptors, write_descriptors};
 use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -26,23 +26,85 @@ const BAD_DESCRIPTION: hipError_t = hipError_t::hipErrorInvalidChannelDescriptor
 /// Alignment of textures' addresses and pitches.
 pub(crate) const ALIGNMENT: usize = 256;
 
-/// Words of an image's descriptor. The sampler's words follow.
-const IMAGE_WORDS: usize = 12;
+/// Words of a sampler's descriptor, which follow those of the image.
 const SAMPLER_WORDS: usize = 8;
+
+/// What a program describes a texture by.
+#[derive(Clone, Copy)]
+pub(crate) struct Description {
+    pub(crate) resource: hipResourceDesc,
+    pub(crate) texture: hipTextureDesc,
+    pub(crate) view: Option<hipResourceViewDesc>,
+}
+
+// SAFETY: the pointers in the descriptions are only ever given back to the program.
+unsafe impl Send for Description {}
 
 /// A texture object. Its handle is the address of its descriptors, for kernels.
 pub(crate) struct Texture {
     pub(crate) device: &'static Device,
-    pub(crate) resource: hipResourceDesc,
-    pub(crate) description: hipTextureDesc,
-    pub(crate) image: hsa_ext_image_t,
-    pub(crate) sampler: hsa_ext_sampler_t,
+    pub(crate) description: Description,
+    image: hsa_ext_image_t,
+    sampler: hsa_ext_sampler_t,
 }
 
-// SAFETY: the pointers in the descriptions are only ever given back to the program.
-unsafe impl Send for Texture {}
+impl Texture {
+    /// Makes a texture for a device, and returns its handle. The checks are those of AMD's runtime, in its
+    /// order.
+    pub(crate) fn new(
+        runtime: &Runtime,
+        device: &'static Device,
+        description: Description,
+    ) -> Result<(usize, Self)> {
+        check_resource(runtime, device, &description)?;
+        let texture = &description.texture;
+        // AMD's runtime ignores the limits of levels, too.
+        if texture.maxAnisotropy != 0 || texture.mipmapLevelBias != 0.0 {
+            return Err(NOT_SUPPORTED);
+        }
+        let sampling = sampling(&description)?;
+        let image = image(runtime, device, &description)?;
+        // SAFETY: the memory was found, and is as large; that it lives as long as the texture is the program's
+        // duty.
+        let image = unsafe { image.create(runtime, device) }?;
+        let sampler =
+            make_sampler(runtime, device, &sampling).inspect_err(|_| destroy(runtime, device, image))?;
+        let made = Self { device, description, image, sampler };
+        // SAFETY: both were just made.
+        let handle = unsafe {
+            write_descriptors(
+                runtime,
+                device,
+                &[(image.handle, IMAGE_WORDS), (sampler.handle, SAMPLER_WORDS)],
+            )
+        };
+        match handle {
+            Ok(handle) => Ok((handle, made)),
+            Err(code) => {
+                made.destroy_parts(runtime);
+                Err(code)
+            }
+        }
+    }
 
-/// All texture objects by their handles.
+    fn destroy_parts(self, runtime: &Runtime) {
+        destroy(runtime, self.device, self.image);
+        // SAFETY: the sampler was made for this texture, which ends.
+        let _ = unsafe { (runtime.hsa.table.hsa_ext_sampler_destroy)(self.device.agent, self.sampler) };
+    }
+
+    /// Frees the parts of a texture.
+    ///
+    /// # Safety
+    /// No kernel uses it, and its handle is not used again.
+    pub(crate) unsafe fn release(self, runtime: &Runtime, handle: usize) {
+        self.destroy_parts(runtime);
+        // SAFETY: as this function's contract.
+        unsafe { free_descriptors(runtime, handle) };
+    }
+}
+
+/// All texture objects.
 pub(crate) fn textures(_started: &Runtime) -> &'static Textures {
     static TEXTURES: LazyLock<Textures> = LazyLock::new(Textures::default);
     &TEXTURES
@@ -58,187 +120,181 @@ impl Textures {
     }
 }
 
-/// The format of a texture's elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Element {
-    channels: usize,
-    /// Bits of the first channel; the others have the same.
-    bits: i32,
-    kind: hipChannelFormatKind,
-}
-
-impl Element {
-    pub(crate) fn of(format: &hipChannelFormatDesc) -> Result<Self> {
-        let bits = [format.x, format.y, format.z, format.w];
-        let channels = bits.iter().filter(|&&bits| bits != 0).count();
-        let element = Self { channels, bits: format.x, kind: format.f };
-        if channels == 0 || bits[..channels].iter().any(|&bits| bits != format.x) || format.x % 8 != 0 {
-            return Err(INVALID_VALUE);
-        }
-        element.channel_type(hipTextureReadMode::hipReadModeElementType)?;
-        Ok(element)
-    }
-
-    pub(crate) fn bytes(self) -> usize {
-        self.channels * self.bits as usize / 8
-    }
-
-    /// HSA's type of a channel. As with AMD's runtime, 32-bit integers are never normalised to numbers
-    /// between 0 and 1.
-    fn channel_type(self, mode: hipTextureReadMode) -> Result<hsa_ext_image_channel_type_t> {
-        use hsa_ext_image_channel_type_t as T;
-        let normalized = mode == hipTextureReadMode::hipReadModeNormalizedFloat;
-        type K = hipChannelFormatKind;
-        Ok(match (self.kind, self.bits, normalized) {
-            (K::hipChannelFormatKindSigned, 8, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT8,
-            (K::hipChannelFormatKindSigned, 8, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT8,
-            (K::hipChannelFormatKindSigned, 16, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT16,
-            (K::hipChannelFormatKindSigned, 16, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT16,
-            (K::hipChannelFormatKindSigned, 32, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT32,
-            (K::hipChannelFormatKindUnsigned, 8, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8,
-            (K::hipChannelFormatKindUnsigned, 8, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8,
-            (K::hipChannelFormatKindUnsigned, 16, false) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT16,
-            (K::hipChannelFormatKindUnsigned, 16, true) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16,
-            (K::hipChannelFormatKindUnsigned, 32, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32,
-            (K::hipChannelFormatKindFloat, 16, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT,
-            (K::hipChannelFormatKindFloat, 32, _) => T::HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT,
-            _ => return Err(INVALID_VALUE),
-        })
-    }
-
-    fn channel_order(self) -> Result<hsa_ext_image_channel_order_t> {
-        use hsa_ext_image_channel_order_t as O;
-        match self.channels {
-            1 => Ok(O::HSA_EXT_IMAGE_CHANNEL_ORDER_R),
-            2 => Ok(O::HSA_EXT_IMAGE_CHANNEL_ORDER_RG),
-            4 => Ok(O::HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA),
-            _ => Err(INVALID_VALUE),
-        }
-    }
-}
-
-/// Refuses anything but linear memory that is suitable for a texture, in the order of AMD's checks.
-pub(crate) fn check_resource(device: &Device, resource: &hipResourceDesc, has_view: bool) -> Result {
+/// Refuses what is not suitable for a texture.
+fn check_resource(runtime: &Runtime, device: &Device, description: &Description) -> Result {
     type R = hipResourceType;
-    if has_view && !matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray) {
+    let resource = &description.resource;
+    if description.view.is_some()
+        && !matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray)
+    {
         return Err(hipError_t::hipErrorUnknown);
     }
+    let is_aligned = |address: usize| address != 0 && address.is_multiple_of(ALIGNMENT);
+    let limits = &device.info.images;
     // SAFETY: the type says which member there is; all are plain data.
     unsafe {
         match resource.resType {
             R::hipResourceTypeLinear => {
                 let linear = &resource.res.linear;
-                let most = device.info.max_texels.saturating_mul(Element::of(&linear.desc)?.bytes());
-                let is_aligned = (linear.devPtr as usize).is_multiple_of(ALIGNMENT);
-                if linear.devPtr.is_null() || !is_aligned || linear.sizeInBytes >= most {
+                let most = (limits.linear as usize).saturating_mul(Element::of(&linear.desc)?.bytes());
+                if !is_aligned(linear.devPtr as usize) || linear.sizeInBytes >= most {
                     return Err(BAD_DESCRIPTION);
                 }
                 Ok(())
             }
-            R::hipResourceTypeArray if resource.res.array.array.is_null() => Err(INVALID_VALUE),
-            R::hipResourceTypePitch2D if resource.res.pitch2D.devPtr.is_null() => Err(INVALID_VALUE),
-            R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray | R::hipResourceTypePitch2D => {
-                Err(NOT_SUPPORTED)
+            R::hipResourceTypeArray => {
+                let array = arrays(runtime).get(resource.res.array.array).ok_or(INVALID_VALUE)?;
+                // This processor cannot filter between slices.
+                let is_linear = description.texture.filterMode == hipTextureFilterMode::hipFilterModeLinear;
+                if array.extent.depth != 0 && is_linear && device.info.target.processor == "gfx90a" {
+                    return Err(NOT_SUPPORTED);
+                }
+                Ok(())
+            }
+            R::hipResourceTypePitch2D => {
+                let plane = &resource.res.pitch2D;
+                let [width, height] = limits.size_2d.map(|length| length as usize);
+                if !is_aligned(plane.devPtr as usize)
+                    || plane.width > width
+                    || plane.height > height
+                    || !plane.pitchInBytes.is_multiple_of(ALIGNMENT)
+                {
+                    return Err(INVALID_VALUE);
+                }
+                Ok(())
+            }
+            R::hipResourceTypeMipmappedArray => Err(NOT_SUPPORTED),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+}
+
+/// The image of a resource that was found suitable.
+fn image(runtime: &Runtime, device: &'static Device, description: &Description) -> Result<LinearImage> {
+    type R = hipResourceType;
+    let (resource, texture) = (&description.resource, &description.texture);
+    let format = |element: Element| element.image_format(texture.readMode, texture.sRGB != 0);
+    let holds = |address: usize, bytes: usize| {
+        let (found, offset) = memory(runtime).find(address).ok_or(INVALID_VALUE)?;
+        let what = Use { writes: false, device: Some(device) };
+        if memory(runtime).holds(&found, offset, bytes, what) { Ok(()) } else { Err(INVALID_VALUE) }
+    };
+    // SAFETY: the type says which member there is; all are plain data.
+    unsafe {
+        match resource.resType {
+            R::hipResourceTypeLinear => {
+                let linear = &resource.res.linear;
+                let element = Element::of(&linear.desc)?;
+                holds(linear.devPtr as usize, linear.sizeInBytes)?;
+                Ok(LinearImage {
+                    address: linear.devPtr as usize,
+                    descriptor: hsa_ext_image_descriptor_t {
+                        geometry: hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB,
+                        width: linear.sizeInBytes / element.bytes(),
+                        height: 0,
+                        depth: 0,
+                        array_size: 0,
+                        format: format(element)?,
+                    },
+                    row_pitch: 0,
+                    slice_pitch: 0,
+                })
+            }
+            R::hipResourceTypePitch2D => {
+                let plane = &resource.res.pitch2D;
+                let element = Element::of(&plane.desc)?;
+                // Both lengths are within the limits of images.
+                let row = plane.width * element.bytes();
+                let above = plane.height.checked_sub(1).ok_or(INVALID_VALUE)?.checked_mul(plane.pitchInBytes);
+                let size = above.and_then(|above| above.checked_add(row)).ok_or(INVALID_VALUE)?;
+                if row == 0 || plane.pitchInBytes < row {
+                    return Err(INVALID_VALUE);
+                }
+                holds(plane.devPtr as usize, size)?;
+                Ok(LinearImage {
+                    address: plane.devPtr as usize,
+                    descriptor: hsa_ext_image_descriptor_t {
+                        geometry: hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_2D,
+                        width: plane.width,
+                        height: plane.height,
+                        depth: 0,
+                        array_size: 0,
+                        format: format(element)?,
+                    },
+                    row_pitch: plane.pitchInBytes,
+                    slice_pitch: 0,
+                })
+            }
+            R::hipResourceTypeArray => {
+                let array = arrays(runtime).get(resource.res.array.array).ok_or(INVALID_VALUE)?;
+                Ok(array.image(format(viewed(&array, description.view.as_ref())?)?))
             }
             _ => Err(INVALID_VALUE),
         }
     }
 }
 
-/// The image of a linear resource.
-pub(crate) fn make_image(
-    runtime: &Runtime,
-    device: &'static Device,
-    resource: &hipResourceDesc,
-    description: &hipTextureDesc,
-) -> Result<hsa_ext_image_t> {
-    // SAFETY: the resource was found to be linear memory.
-    let linear = unsafe { &resource.res.linear };
-    let element = Element::of(&linear.desc)?;
-    let (found, offset) = memory(runtime).find(linear.devPtr as usize).ok_or(INVALID_VALUE)?;
-    if !memory(runtime).holds(&found, offset, linear.sizeInBytes, Use { writes: false, device: Some(device) })
-    {
-        return Err(INVALID_VALUE);
-    }
-    if description.sRGB != 0 && element.channels == 4 {
-        return Err(NOT_SUPPORTED);
-    }
-    let format = hsa_ext_image_format_t {
-        channel_type: element.channel_type(description.readMode)?.0,
-        channel_order: element.channel_order()?.0,
-    };
-    let image = hsa_ext_image_descriptor_t {
-        geometry: hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB,
-        width: linear.sizeInBytes / element.bytes(),
-        height: 0,
-        depth: 0,
-        array_size: 0,
-        format,
-    };
-    let mut made = hsa_ext_image_t { handle: 0 };
-    // SAFETY: the description is complete, and the memory is there, as was checked.
-    let status = unsafe {
-        (runtime.hsa.table.hsa_ext_image_create_with_layout)(
-            device.agent,
-            &image,
-            linear.devPtr,
-            hsa_access_permission_t::HSA_ACCESS_PERMISSION_RW,
-            hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR,
-            0,
-            0,
-            &mut made,
-        )
-    };
-    check(status, INVALID_VALUE).map(|()| made)
+/// The elements as which an array is read. As in AMD's runtime, a view changes nothing else.
+fn viewed(array: &Array, view: Option<&hipResourceViewDesc>) -> Result<Element> {
+    let Some(view) = view else { return Ok(array.element) };
+    let element = Element::of_view(view.format)?;
+    if element.bytes() == array.element.bytes() { Ok(element) } else { Err(INVALID_VALUE) }
 }
 
-/// The sampler of all textures over linear memory, which have neither filters nor addressing modes.
-pub(crate) fn make_sampler(
-    runtime: &Runtime,
-    device: &Device,
-    description: &hipTextureDesc,
-) -> Result<hsa_ext_sampler_t> {
+/// How a texture is sampled, in HSA's words. Border colours are always zero, as in AMD's runtime.
+fn sampling(description: &Description) -> Result<hsa_ext_sampler_descriptor_v2_t> {
     use hsa_ext_sampler_addressing_mode_t as A;
     use hsa_ext_sampler_coordinate_mode_t as C;
-    let normalized = description.normalizedCoords != 0;
-    let coordinates = if normalized {
-        C::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED
-    } else {
-        C::HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED
+    use hsa_ext_sampler_filter_mode_t as F;
+    type Address = hipTextureAddressMode;
+    let texture = &description.texture;
+    let is_normalized = texture.normalizedCoords != 0;
+    let coordinates = match is_normalized {
+        true => C::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
+        false => C::HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED,
     };
-    let sampler = hsa_ext_sampler_descriptor_v2_t {
+    // Linear memory is read by index, without a filter.
+    if description.resource.resType == hipResourceType::hipResourceTypeLinear {
+        return Ok(hsa_ext_sampler_descriptor_v2_t {
+            coordinate_mode: coordinates.0,
+            filter_mode: F::HSA_EXT_SAMPLER_FILTER_MODE_NEAREST.0,
+            address_modes: [A::HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED.0; 3],
+        });
+    }
+    let filter = match texture.filterMode {
+        hipTextureFilterMode::hipFilterModePoint => F::HSA_EXT_SAMPLER_FILTER_MODE_NEAREST,
+        hipTextureFilterMode::hipFilterModeLinear => F::HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
+        _ => return Err(INVALID_VALUE),
+    };
+    let mut address_modes = [A::HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED.0; 3];
+    for (mode, wanted) in address_modes.iter_mut().zip(texture.addressMode) {
+        *mode = match wanted {
+            Address::hipAddressModeClamp => A::HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE,
+            Address::hipAddressModeBorder => A::HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER,
+            // Only coordinates between 0 and 1 are repeated.
+            Address::hipAddressModeWrap | Address::hipAddressModeMirror if !is_normalized => {
+                A::HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE
+            }
+            Address::hipAddressModeWrap => A::HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT,
+            Address::hipAddressModeMirror => A::HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT,
+            _ => return Err(INVALID_VALUE),
+        }
+        .0;
+    }
+    Ok(hsa_ext_sampler_descriptor_v2_t {
         coordinate_mode: coordinates.0,
-        filter_mode: hsa_ext_sampler_filter_mode_t::HSA_EXT_SAMPLER_FILTER_MODE_NEAREST.0,
-        address_modes: [A::HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED.0; 3],
-    };
+        filter_mode: filter.0,
+        address_modes,
+    })
+}
+
+fn make_sampler(
+    runtime: &Runtime,
+    device: &Device,
+    sampling: &hsa_ext_sampler_descriptor_v2_t,
+) -> Result<hsa_ext_sampler_t> {
     let mut made = hsa_ext_sampler_t { handle: 0 };
     // SAFETY: the description is complete.
-    let status = unsafe { (runtime.hsa.table.hsa_ext_sampler_create_v2)(device.agent, &sampler, &mut made) };
+    let status = unsafe { (runtime.hsa.table.hsa_ext_sampler_create_v2)(device.agent, sampling, &mut made) };
     check(status, hipError_t::hipErrorOutOfMemory).map(|()| made)
-}
-
-/// Frees the parts of a texture object.
-pub(crate) fn release(runtime: &Runtime, handle: usize, texture: &Texture) {
-    // SAFETY: the objects were created here and have no other owner.
-    unsafe {
-        let _ = (runtime.hsa.table.hsa_ext_image_destroy)(texture.device.agent, texture.image);
-        let _ = (runtime.hsa.table.hsa_ext_sampler_destroy)(texture.device.agent, texture.sampler);
-        if handle != 0 {
-            let _ = runtime.hsa.free(handle as *mut c_void);
-        }
-    }
-}
-
-/// Writes the descriptors of a texture to memory for kernels.
-pub(crate) fn descriptors(runtime: &Runtime, texture: &Texture) -> Result<usize> {
-    let size = (IMAGE_WORDS + SAMPLER_WORDS) * size_of::<u32>();
-    let memory = runtime.allocate_shared(texture.device.agent, size)?.cast::<u32>();
-    let (image, sampler) = (texture.image.handle as *const u32, texture.sampler.handle as *const u32);
-    // SAFETY: HSA's handles are the addresses of descriptors of so many words, and the memory was just
-    // allocated.
-    unsafe {
-        memory.copy_from_nonoverlapping(image, IMAGE_WORDS);
-        memory.add(IMAGE_WORDS).copy_from_nonoverlapping(sampler, SAMPLER_WORDS);
-    }
-    Ok(memory as usize)
 }

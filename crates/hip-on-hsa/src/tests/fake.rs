@@ -222,6 +222,19 @@ unsafe extern "C" fn agent_get_info(
             (_, A::HSA_AGENT_INFO_WORKGROUP_MAX_SIZE) => put(value, 1024u32),
             (_, A::HSA_AGENT_INFO_WORKGROUP_MAX_DIM) => put(value, [1024u16; 3]),
             (_, A::HSA_AGENT_INFO_QUEUE_MAX_SIZE) => put(value, 64u32),
+            (_, A::HSA_AGENT_INFO_EXTENSIONS) => {
+                let mut bits = [0u8; 128];
+                bits[0] = 1 << hsa_extension_t::HSA_EXTENSION_IMAGES.0;
+                put(value, bits)
+            }
+            // As in AMD's runtime, in words of 32 bits. All differ, so that no test passes with another one.
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS) => put(value, 1u32 << 27),
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS) => put(value, 4096u32),
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS) => put(value, [4097u32, 4098]),
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS) => put(value, [1024u32, 1025, 1026]),
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS) => put(value, 4099u32),
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS) => put(value, [4100u32, 4101]),
+            (_, A::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS) => put(value, 512u32),
             (_, other) => match hsa_amd_agent_info_t(other.0) {
                 hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT => put(value, 4u32),
                 hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU => put(value, 2u32),
@@ -1000,6 +1013,96 @@ pub(super) fn erase_packets() -> usize {
     erased
 }
 
+/// An image as the runtime has described it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Image {
+    pub(super) descriptor: hsa_ext_image_descriptor_t,
+    pub(super) data: usize,
+    pub(super) row_pitch: usize,
+    pub(super) slice_pitch: usize,
+}
+
+/// Live images and samplers. Their handles are the addresses of words that begin with 1 for images and with 2
+/// for samplers.
+#[derive(Default)]
+struct Images {
+    words: HashMap<u64, Box<[u32; 12]>>,
+    last: Option<Image>,
+    last_sampler: Option<hsa_ext_sampler_descriptor_v2_t>,
+}
+
+static IMAGES: LazyLock<Mutex<Images>> = LazyLock::new(Mutex::default);
+/// Makes the next sampler fail.
+pub(super) static REFUSE_SAMPLER: AtomicBool = AtomicBool::new(false);
+
+fn images() -> MutexGuard<'static, Images> {
+    IMAGES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Images {
+    fn keep(&mut self, first: u32) -> u64 {
+        let words = Box::new([first; 12]);
+        let handle = &raw const *words as u64;
+        self.words.insert(handle, words);
+        handle
+    }
+}
+
+/// The last image and sampler that were made, and how many live.
+pub(super) fn last_image() -> (Option<Image>, Option<hsa_ext_sampler_descriptor_v2_t>, usize) {
+    let images = images();
+    (images.last, images.last_sampler, images.words.len())
+}
+
+unsafe extern "C" fn image_create(
+    _: hsa_agent_t,
+    descriptor: *const hsa_ext_image_descriptor_t,
+    data: *const c_void,
+    _: hsa_access_permission_t,
+    layout: hsa_ext_image_data_layout_t,
+    row_pitch: usize,
+    slice_pitch: usize,
+    image: *mut hsa_ext_image_t,
+) -> S {
+    assert_eq!(layout, hsa_ext_image_data_layout_t::HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR);
+    // SAFETY: the runtime passes a description.
+    let descriptor = unsafe { *descriptor };
+    let mut images = images();
+    images.last = Some(Image { descriptor, data: data as usize, row_pitch, slice_pitch });
+    let handle = images.keep(1);
+    // SAFETY: the runtime passes a place.
+    unsafe { put(image.cast(), handle) }
+}
+
+unsafe extern "C" fn sampler_create(
+    _: hsa_agent_t,
+    descriptor: *const hsa_ext_sampler_descriptor_v2_t,
+    sampler: *mut hsa_ext_sampler_t,
+) -> S {
+    if REFUSE_SAMPLER.load(Ordering::Acquire) {
+        return S::HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
+    let mut images = images();
+    // SAFETY: the runtime passes a description.
+    images.last_sampler = Some(unsafe { *descriptor });
+    let handle = images.keep(2);
+    // SAFETY: the runtime passes a place.
+    unsafe { put(sampler.cast(), handle) }
+}
+
+fn end_image(handle: u64) -> S {
+    assert!(images().words.remove(&handle).is_some(), "it is destroyed once");
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn image_destroy(_: hsa_agent_t, image: hsa_ext_image_t) -> S {
+    end_image(image.handle)
+}
+
+unsafe extern "C" fn sampler_destroy(_: hsa_agent_t, sampler: hsa_ext_sampler_t) -> S {
+    end_image(sampler.handle)
+}
+
 /// The table of this HSA.
 pub(super) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
@@ -1055,6 +1158,10 @@ pub(super) fn table() -> &'static Table {
             .hsa_executable_freeze(freeze)
             .hsa_executable_get_symbol_by_name(get_symbol)
             .hsa_executable_symbol_get_info(symbol_info)
+            .hsa_ext_image_create_with_layout(image_create)
+            .hsa_ext_image_destroy(image_destroy)
+            .hsa_ext_sampler_create_v2(sampler_create)
+            .hsa_ext_sampler_destroy(sampler_destroy)
             .extensions(Extensions {
                 queue_fault_report: Some(fault_report),
                 queue_missing_packet: Some(missing_packet),

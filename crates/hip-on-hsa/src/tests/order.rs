@@ -8,9 +8,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use hip_sys::{
-    HIP_MEMCPY3D, hip_Memcpy2D, hipExtent, hipMemcpy3DBatchOp, hipMemcpy3DOperandType, hipMemcpy3DParms,
-    hipMemcpy3DPeerParms, hipMemcpyAttributes, hipMemcpyKind, hipMemoryType, hipMemsetParams, hipPitchedPtr,
-    hipStreamBatchMemOpParams, hipStreamBatchMemOpType,
+    HIP_MEMCPY3D, hip_Memcpy2D, hipChannelFormatDesc, hipChannelFormatKind, hipExtent, hipMemcpy3DBatchOp,
+    hipMemcpy3DOperandType, hipMemcpy3DParms, hipMemcpy3DPeerParms, hipMemcpyAttributes, hipMemcpyKind,
+    hipMemoryType, hipMemsetParams, hipPitchedPtr, hipStreamBatchMemOpParams, hipStreamBatchMemOpType,
 };
 
 use super::*;
@@ -24,6 +24,9 @@ struct Places {
     device: [usize; 2],
     pinned: [usize; 2],
     pageable: [usize; 2],
+    /// Handles of arrays with 4 rows of 64 bytes, and where their memory starts.
+    arrays: [usize; 2],
+    in_arrays: [usize; 2],
 }
 
 /// Does something on a stream that sets the first byte of a place to 7; returns the place.
@@ -110,6 +113,26 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("a rectangle to a device", |hip, at, s| rectangle(hip, at.device[1], at.pinned[0], s)),
     ("a rectangle from a device", |hip, at, s| rectangle(hip, at.pinned[1], at.device[0], s)),
     ("a rectangle to pageable memory", |hip, at, s| rectangle(hip, at.pageable[1], at.device[0], s)),
+    ("a rectangle to an array", |hip, at, s| {
+        let kind = hipMemcpyKind::hipMemcpyDefault;
+        let (to, from) = (at.arrays[1] as _, at.pinned[0] as _);
+        assert_eq!(hip!(hip, hipMemcpy2DToArrayAsync(to, 0, 0, from, 48, 16, 3, kind, s)), OK);
+        at.in_arrays[1]
+    }),
+    ("a rectangle from an array", |hip, at, s| {
+        let kind = hipMemcpyKind::hipMemcpyDefault;
+        let (to, from) = (at.pinned[1] as _, at.arrays[0] as _);
+        assert_eq!(hip!(hip, hipMemcpy2DFromArrayAsync(to, 48, from, 0, 0, 16, 3, kind, s)), OK);
+        at.pinned[1]
+    }),
+    ("bytes to an array", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemcpyHtoAAsync(at.arrays[1] as _, 0, at.pageable[0] as _, 4, s)), OK);
+        at.in_arrays[1]
+    }),
+    ("bytes from an array", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemcpyAtoHAsync(at.pageable[1] as _, at.arrays[0] as _, 0, 4, s)), OK);
+        at.pageable[1]
+    }),
     ("a described rectangle", |hip, at, s| {
         let parameters = hip_Memcpy2D {
             srcMemoryType: hipMemoryType::hipMemoryTypeDevice,
@@ -350,7 +373,22 @@ impl Places {
             pointer as usize
         };
         let pageable = || Box::leak(vec![0u8; LARGE].into_boxed_slice()).as_mut_ptr() as usize;
+        let array = || {
+            let kind = hipChannelFormatKind::hipChannelFormatKindUnsigned;
+            let format = hipChannelFormatDesc { x: 8, y: 0, z: 0, w: 0, f: kind };
+            let mut array = null_mut();
+            assert_eq!(hip!(hip, hipMallocArray(&mut array, &format, 64, 4, 0)), OK);
+            array as usize
+        };
+        let arrays = [array(), array()];
+        let in_arrays = arrays.map(|handle| {
+            let array = crate::object::array::arrays(crate::runtime::active().unwrap()).get(handle as _);
+            let whole = hipExtent { width: 64, height: 4, depth: 1 };
+            array.unwrap().part([0; 3], whole).unwrap().start
+        });
         let places = Self {
+            arrays,
+            in_arrays,
             device: [hip.malloc(LARGE) as usize, hip.malloc(LARGE) as usize],
             pinned: [pinned(), pinned()],
             pageable: [pageable(), pageable()],
@@ -362,6 +400,9 @@ impl Places {
                 (target as *mut u8).write_bytes(0, LARGE);
             }
         }
+        // SAFETY: as above; rows of arrays take 256 bytes.
+        unsafe { (in_arrays[0] as *mut u8).write_bytes(7, 1024) };
+        places.clear();
         places
     }
 
@@ -370,9 +411,14 @@ impl Places {
             // SAFETY: as above; all streams are idle.
             unsafe { (target as *mut u8).write_bytes(0, LARGE) };
         }
+        // SAFETY: as above.
+        unsafe { (self.in_arrays[1] as *mut u8).write_bytes(0, 1024) };
     }
 
     fn free(self, hip: &Hip) {
+        for array in self.arrays {
+            assert_eq!(hip!(hip, hipFreeArray(array as _)), OK);
+        }
         for place in self.device {
             hip.free(place as _);
         }
@@ -429,7 +475,7 @@ fn waits(hip: &Hip, name: &str, streams: Pair, places: Places, operation: Operat
         assert_eq!(hip!(hip, hipStreamSynchronize(other as _)), OK);
         place
     });
-    let targets = [places.device[1], places.pinned[1], places.pageable[1]];
+    let targets = [places.device[1], places.pinned[1], places.pageable[1], places.in_arrays[1]];
     sleep(Duration::from_millis(5));
     for place in targets {
         assert_eq!(look(place), 0, "{name} is early");

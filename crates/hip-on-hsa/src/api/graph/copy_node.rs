@@ -1,12 +1,13 @@
 //! Nodes that copy and fill.
 //!
-//! A node keeps the start and size of its copy, so queried parameters name these: positions are 0, and
-//! pitches are those originally given.
+//! A node keeps the start and size of its copy, so queried parameters name these: positions in memory are 0, and
+//! pitches are those originally given. Positions in an array are found from its address, as long as it exists.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use hip_sys::{
-    HIP_MEMCPY3D, hipCtx_t, hipError_t, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphNode_t,
+    HIP_MEMCPY3D, hipArray_t, hipCtx_t, hipError_t, hipExtent, hipGraph_t, hipGraphExec_t, hipGraphNode_t,
     hipMemcpy3DParms, hipMemcpyKind, hipMemoryType, hipMemsetParams, hipPitchedPtr, hipPos,
 };
 
@@ -19,6 +20,7 @@ use crate::graph::op::Op;
 use crate::memory::copy::Transfer;
 use crate::memory::fill::Fill;
 use crate::memory::rect::{Rect, Rows};
+use crate::object::array::{Array, arrays};
 use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -99,7 +101,30 @@ fn rows_of(rows: Rows) -> usize {
     }
 }
 
-/// `hipGraphAddMemcpyNode`: linear memory only.
+/// An end of a copy that is in an array.
+struct ArrayEnd {
+    handle: hipArray_t,
+    array: Arc<Array>,
+    /// Byte of a row, row and slice.
+    corner: [usize; 3],
+}
+
+impl ArrayEnd {
+    fn of(runtime: &Runtime, rows: Rows) -> Option<Self> {
+        let (handle, array) = arrays(runtime).at(runtime, rows.start)?;
+        let corner = array.position(rows.start);
+        Some(Self { handle, array, corner })
+    }
+
+    /// As the runtime's form of a copy has it: in elements, and layers by the third coordinate.
+    fn position(&self) -> hipPos {
+        let [x, y, z] = self.corner;
+        let x = x / self.array.element.bytes();
+        if self.array.is_layered_1d() { hipPos { x, y: z, z: y } } else { hipPos { x, y, z } }
+    }
+}
+
+/// `hipGraphAddMemcpyNode`.
 pub(crate) unsafe extern "C" fn hipGraphAddMemcpyNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,
@@ -122,21 +147,31 @@ pub(crate) unsafe extern "C" fn hipGraphMemcpyNodeGetParams(
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
         let Transfer { rect: Rect { dst, src }, kind } = read(node, as_copy)?;
+        let runtime = active()?;
         let place = |rows: Rows| hipPitchedPtr {
             ptr: rows.start as *mut c_void,
             pitch: rows.pitch,
             xsize: rows.width,
             ysize: rows_of(rows),
         };
-        let start = hipPos { x: 0, y: 0, z: 0 };
+        let none = hipPitchedPtr::default();
+        let (dst_array, src_array) = (ArrayEnd::of(runtime, dst), ArrayEnd::of(runtime, src));
+        let handle = |end: &Option<ArrayEnd>| end.as_ref().map_or(std::ptr::null_mut(), |end| end.handle);
+        let position = |end: &Option<ArrayEnd>| end.as_ref().map_or(hipPos::default(), ArrayEnd::position);
+        let elements = dst_array.as_ref().or(src_array.as_ref()).map_or(1, |end| end.array.element.bytes());
+        let mut extent = hipExtent { width: dst.width / elements, height: dst.height, depth: dst.depth };
+        // Layers of rows are counted by the third coordinate.
+        if [&dst_array, &src_array].into_iter().flatten().any(|end| end.array.is_layered_1d()) {
+            extent = hipExtent { height: extent.depth, depth: extent.height, ..extent };
+        }
         *out = hipMemcpy3DParms {
-            srcArray: std::ptr::null_mut(),
-            srcPos: start,
-            srcPtr: place(src),
-            dstArray: std::ptr::null_mut(),
-            dstPos: start,
-            dstPtr: place(dst),
-            extent: hipExtent { width: dst.width, height: dst.height, depth: dst.depth },
+            srcArray: handle(&src_array),
+            srcPos: position(&src_array),
+            srcPtr: if src_array.is_some() { none } else { place(src) },
+            dstArray: handle(&dst_array),
+            dstPos: position(&dst_array),
+            dstPtr: if dst_array.is_some() { none } else { place(dst) },
+            extent,
             kind,
         };
         Ok(())
@@ -213,7 +248,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams1D(
     entry(|| change_exec_copy(exec, node, plain(dst, src, size, kind)))
 }
 
-/// `hipDrvGraphAddMemcpyNode`: linear memory only; the context has no effect.
+/// `hipDrvGraphAddMemcpyNode`: the context has no effect.
 pub(crate) unsafe extern "C" fn hipDrvGraphAddMemcpyNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,
@@ -240,26 +275,44 @@ pub(crate) unsafe extern "C" fn hipDrvGraphMemcpyNodeGetParams(
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
         let Transfer { rect: Rect { dst, src }, kind } = read(node, as_copy)?;
+        let runtime = active()?;
         let (src_device, dst_device) = match kind {
             hipMemcpyKind::hipMemcpyHostToHost => (false, false),
             hipMemcpyKind::hipMemcpyHostToDevice => (false, true),
             hipMemcpyKind::hipMemcpyDeviceToHost => (true, false),
             _ => (true, true),
         };
-        let memory = |device: bool| match device {
-            true => hipMemoryType::hipMemoryTypeDevice,
-            false => hipMemoryType::hipMemoryTypeHost,
+        let (dst_array, src_array) = (ArrayEnd::of(runtime, dst), ArrayEnd::of(runtime, src));
+        let memory = |device: bool, array: &Option<ArrayEnd>| match (array, device) {
+            (Some(_), _) => hipMemoryType::hipMemoryTypeArray,
+            (None, true) => hipMemoryType::hipMemoryTypeDevice,
+            (None, false) => hipMemoryType::hipMemoryTypeHost,
         };
-        let address = |wanted: bool, rows: Rows| if wanted { rows.start } else { 0 };
+        let (src_memory, dst_memory) = (memory(src_device, &src_array), memory(dst_device, &dst_array));
+        let address = |wanted: hipMemoryType, is: hipMemoryType, rows: Rows| {
+            if wanted == is { rows.start } else { 0 }
+        };
+        let handle = |end: &Option<ArrayEnd>| end.as_ref().map_or(std::ptr::null_mut(), |end| end.handle);
+        let corner = |end: &Option<ArrayEnd>| end.as_ref().map_or([0; 3], |end| end.corner);
+        let ([srcXInBytes, srcY, srcZ], [dstXInBytes, dstY, dstZ]) = (corner(&src_array), corner(&dst_array));
+        let (host, device) = (hipMemoryType::hipMemoryTypeHost, hipMemoryType::hipMemoryTypeDevice);
         *out = HIP_MEMCPY3D {
-            srcMemoryType: memory(src_device),
-            srcHost: address(!src_device, src) as *const c_void,
-            srcDevice: address(src_device, src) as *mut c_void,
+            srcXInBytes,
+            srcY,
+            srcZ,
+            srcMemoryType: src_memory,
+            srcHost: address(host, src_memory, src) as *const c_void,
+            srcDevice: address(device, src_memory, src) as *mut c_void,
+            srcArray: handle(&src_array),
             srcPitch: src.pitch,
             srcHeight: rows_of(src),
-            dstMemoryType: memory(dst_device),
-            dstHost: address(!dst_device, dst) as *mut c_void,
-            dstDevice: address(dst_device, dst) as *mut c_void,
+            dstXInBytes,
+            dstY,
+            dstZ,
+            dstMemoryType: dst_memory,
+            dstHost: address(host, dst_memory, dst) as *mut c_void,
+            dstDevice: address(device, dst_memory, dst) as *mut c_void,
+            dstArray: handle(&dst_array),
             dstPitch: dst.pitch,
             dstHeight: rows_of(dst),
             WidthInBytes: dst.width,
