@@ -1,4 +1,9 @@
 // Cooperative groups: tiles, coalesced threads, parts by label, the grid.
+// Operators of vectors, as programs define them before they include the header: numbers become no vectors by themselves.
+static __host__ __device__ inline uint3 operator-(uint3 a, unsigned b) { return make_uint3(a.x - b, a.y - b, a.z - b); }
+static __host__ __device__ inline uint3 operator%(uint3 a, uint3 b) { return make_uint3(a.x % b.x, a.y % b.y, a.z % b.z); }
+static __host__ __device__ inline int4 operator-(int4 a, int b) { return make_int4(a.x - b, a.y - b, a.z - b, a.w - b); }
+[[maybe_unused]] static __device__ unsigned lanes_after(unsigned lane) { return warpSize - lane % warpSize - (make_uint3(1, 2, 3) - 1u).x; }
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

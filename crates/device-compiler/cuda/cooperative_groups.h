@@ -10,7 +10,10 @@
 // HIP's groups under another name, for everything larger than a block.
 #include "ferrocm_hip_begin.h"
 #define cooperative_groups __cuda_hip_groups
+// HIP's is an object, for which a program's operators of vectors may be meant as well.
+#define warpSize static_cast<int>(__builtin_amdgcn_wavefrontsize())
 #include <hip/hip_cooperative_groups.h>
+#undef warpSize
 #undef cooperative_groups
 #include "ferrocm_hip_end.h"
 
