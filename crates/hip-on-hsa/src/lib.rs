@@ -35,7 +35,8 @@
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
 //! * Memory pools reuse freed blocks only at exactly their size, so that bounds stay those that the program
 //!   asked for.
-//! * Arrays are in linear order. Arrays of several levels, cubes and references to textures are not supported.
+//! * Arrays are in linear order. Arrays of several levels, cubes and references to textures are not
+//!   supported.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]

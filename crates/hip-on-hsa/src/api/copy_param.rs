@@ -1,5 +1,5 @@
-//! Copies described by a structure, `hipMemcpyParam2D`, `hipMemcpy3D` and similar functions: between linear memory
-//! and arrays.
+//! Copies described by a structure, `hipMemcpyParam2D`, `hipMemcpy3D` and similar functions: between linear
+//! memory and arrays.
 
 use std::sync::Arc;
 

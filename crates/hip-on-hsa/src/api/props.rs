@@ -46,8 +46,8 @@ fn threads(device: &Device) -> u32 {
     device.info.waves_per_cu * device.info.wave_size * device.units_per_multiprocessor()
 }
 
-/// All properties of a device in HIP's form. As with AMD's runtime, the limits of cubes, gathering and textures
-/// over pitched memory are 0.
+/// All properties of a device in HIP's form. As with AMD's runtime, the limits of cubes, gathering and
+/// textures over pitched memory are 0.
 fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is
     // valid.

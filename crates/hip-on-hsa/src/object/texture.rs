@@ -64,8 +64,8 @@ impl Texture {
         }
         let sampling = sampling(&description)?;
         let image = image(runtime, device, &description)?;
-        // SAFETY: the memory was found, and is as large; that it lives as long as the texture is the program's
-        // duty.
+        // SAFETY: the memory was found, and is as large; that it lives as long as the texture is the
+        // program's duty.
         let image = unsafe { image.create(runtime, device) }?;
         let sampler =
             make_sampler(runtime, device, &sampling).inspect_err(|_| destroy(runtime, device, image))?;

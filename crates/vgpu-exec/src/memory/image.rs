@@ -188,8 +188,9 @@ impl View {
             let (given, offset) =
                 unsafe { (self.float(wave, dimension, lane), self.offset(wave, dimension, lane)) };
             let place = if unnormalized { given } else { given * resource.size[dimension] as f32 };
-            // Places have a fraction of eight bits, also those that are only looked up: device libraries divide
-            // the number of an element by the size of the image, and the product may be less than that number.
+            // Places have a fraction of eight bits, also those that are only looked up: device libraries
+            // divide the number of an element by the size of the image, and the product may be less than that
+            // number.
             let one = 1 << FRACTION;
             let centre = if linear { 0.5 } else { 0.0 };
             let fixed = ((f64::from(place) - centre) * f64::from(one)).round() as i64;

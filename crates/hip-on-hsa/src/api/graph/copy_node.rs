@@ -1,7 +1,8 @@
 //! Nodes that copy and fill.
 //!
-//! A node keeps the start and size of its copy, so queried parameters name these: positions in memory are 0, and
-//! pitches are those originally given. Positions in an array are found from its address, as long as it exists.
+//! A node keeps the start and size of its copy, so queried parameters name these: positions in memory are 0,
+//! and pitches are those originally given. Positions in an array are found from its address, as long as it
+//! exists.
 
 use std::ffi::c_void;
 use std::sync::Arc;
