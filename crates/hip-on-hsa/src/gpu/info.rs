@@ -68,7 +68,8 @@ impl ImageLimits {
         type A = hsa_agent_info_t;
         // AMD's runtime writes words of 32 bits, although the header says `size_t`.
         let ask = |attribute: A| -> [u32; 6] {
-            // SAFETY: the room is that for the largest of these attributes, three numbers of the header's size.
+            // SAFETY: the room is that for the largest of these attributes, three numbers of the header's
+            // size.
             unsafe { hsa.agent_info(agent, attribute.0, [0u32; 6]) }.unwrap_or_default()
         };
         let [width_1d, ..] = ask(A::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS);
