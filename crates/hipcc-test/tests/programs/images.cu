@@ -273,8 +273,7 @@ static void numbers() {
     OK(cudaFree(out));
 }
 
-// Moves each element one column on, and out of the last column. (AMD's headers take the layer of a surface for a level of
-// detail, so there is no test of surfaces with layers.)
+// Moves each element one column on, and out of the last column.
 template <class T> __global__ void move_plane(cudaSurfaceObject_t to, cudaSurfaceObject_t from, int width, int height) {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
     if (x >= width || y >= height) return;
@@ -291,9 +290,17 @@ template <class T> __global__ void move_box(cudaSurfaceObject_t to, cudaSurfaceO
     surf3Dwrite(value, to, (x + 1) * static_cast<int>(sizeof(T)), y, z);
 }
 
-template <class T> static void surfaces(int depth) {
+// The same in layers, where the first column stays: what is before it is the nearest element.
+template <class T> __global__ void move_layers(cudaSurfaceObject_t to, cudaSurfaceObject_t from, int width, int height) {
+    int x = threadIdx.x, y = blockIdx.y, layer = blockIdx.z, bytes = static_cast<int>(sizeof(T));
+    if (x >= width || y >= height) return;
+    T value = surf2DLayeredread<T>(from, (x - 1) * bytes, y, layer, cudaBoundaryModeClamp);
+    surf2DLayeredwrite(value, to, x * bytes, y, layer);
+}
+
+template <class T> static void surfaces(int depth, bool layered = false) {
     const int width = 20, height = 6;
-    Shape shape = depth ? BOX : PLANE;
+    Shape shape = layered ? PLANES : depth ? BOX : PLANE;
     Filled<T> from(shape, width, height, depth, cudaArraySurfaceLoadStore), to(shape, width, height, depth, cudaArraySurfaceLoadStore);
     // Any bits of a float may not be a number, which need not survive; those of small integers do.
     for (auto filled : {&from, &to}) {
@@ -306,7 +313,8 @@ template <class T> static void surfaces(int depth) {
     OK(cudaCreateSurfaceObject(&reads, &resource));
     resource = of_array(to.array);
     OK(cudaCreateSurfaceObject(&writes, &resource));
-    if (depth) move_box<T><<<dim3(1, height, depth), 32>>>(writes, reads, width, height);
+    if (layered) move_layers<T><<<dim3(1, height, depth), 32>>>(writes, reads, width, height);
+    else if (depth) move_box<T><<<dim3(1, height, depth), 32>>>(writes, reads, width, height);
     else move_plane<T><<<dim3(1, height), 32>>>(writes, reads, width, height);
     OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());
@@ -318,7 +326,7 @@ template <class T> static void surfaces(int depth) {
     copy.kind = cudaMemcpyDeviceToHost;
     OK(cudaMemcpy3D(&copy));
     for (size_t i = 0; i < seen.size(); i++) {
-        const T &should = i % width ? from.elements[i - 1] : to.elements[i];
+        const T &should = i % width ? from.elements[i - 1] : layered ? from.elements[i] : to.elements[i];
         EXPECT(!memcmp(&seen[i], &should, sizeof(T)));
     }
     OK(cudaDestroySurfaceObject(reads));
@@ -351,5 +359,7 @@ int main(int count, char **) {
     surfaces<short2>(0);
     surfaces<int>(3);
     surfaces<float2>(2);
+    surfaces<float>(3, true);
+    surfaces<uchar2>(2, true);
     printf("PASSED\n");
 }
