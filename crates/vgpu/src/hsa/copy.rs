@@ -104,7 +104,7 @@ pub(super) unsafe extern "C" fn host_wrote(pointer: *const c_void, size: usize) 
 /// # Safety
 /// Memory outside the machine belongs to the program. It must be mapped, and nothing else may use it during
 /// this copy.
-unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
+pub(super) unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
     if size == 0 {
         return Ok(());
     }

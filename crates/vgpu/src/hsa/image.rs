@@ -16,6 +16,7 @@ use std::sync::{LazyLock, Mutex};
 use hsa_sys::*;
 
 use super::agent::Agent;
+use super::copy::copy_bytes;
 use super::event::lock;
 use super::{S, call, write};
 use crate::isa::{BufferFormat, Clamp, ImageResource, ImageSampler, ImageShape, NumberFormat};
@@ -40,8 +41,24 @@ const MAX_HANDLES: u32 = 4096;
 
 /// A descriptor, stored at the address that is its handle.
 #[derive(Debug)]
-#[repr(align(64))]
-struct Descriptor(#[expect(dead_code, reason = "programs read it by its address")] [u32; 16]);
+#[repr(C, align(64))]
+struct Descriptor {
+    /// What programs read at the handle.
+    words: [u32; 16],
+    /// Of an image: where its elements are.
+    elements: Option<Elements>,
+}
+
+/// The memory of an image.
+#[derive(Clone, Copy, Debug)]
+struct Elements {
+    data: u64,
+    /// Bytes of an element.
+    bytes: usize,
+    row_pitch: usize,
+    /// Width, height and depth or layers.
+    size: [u32; 3],
+}
 
 /// All descriptors of one kind of object.
 type Descriptors = LazyLock<Mutex<HashMap<u64, Box<Descriptor>>>>;
@@ -50,8 +67,8 @@ static IMAGES: Descriptors = LazyLock::new(Mutex::default);
 static SAMPLERS: Descriptors = LazyLock::new(Mutex::default);
 
 /// Stores a descriptor and returns its handle.
-fn keep(all: &Descriptors, words: [u32; 16]) -> u64 {
-    let descriptor = Box::new(Descriptor(words));
+fn keep(all: &Descriptors, words: [u32; 16], elements: Option<Elements>) -> u64 {
+    let descriptor = Box::new(Descriptor { words, elements });
     let handle = &raw const *descriptor as u64;
     lock(all).insert(handle, descriptor);
     handle
@@ -384,8 +401,10 @@ fn make(
         return Err(INVALID);
     }
     let words = words(&device, data as u64, &described, row_pitch).ok_or(FORMAT_UNSUPPORTED)?;
+    let elements =
+        Elements { data: data as u64, bytes: described.format.bytes(), row_pitch, size: described.size };
     // SAFETY: the caller's place is not null, as checked above, and valid for a write.
-    unsafe { write(image, hsa_ext_image_t { handle: keep(&IMAGES, words) }) }
+    unsafe { write(image, hsa_ext_image_t { handle: keep(&IMAGES, words, Some(elements)) }) }
 }
 
 unsafe extern "C" fn create(
@@ -415,6 +434,161 @@ unsafe extern "C" fn destroy(agent: hsa_agent_t, image: hsa_ext_image_t) -> S {
     call(|| {
         device_of(agent)?;
         forget(&IMAGES, image.handle)
+    })
+}
+
+/// Rows of a box of elements in memory.
+#[derive(Clone, Copy)]
+struct Rows {
+    start: u64,
+    row_pitch: usize,
+    slice_pitch: usize,
+}
+
+impl Elements {
+    fn of(image: hsa_ext_image_t) -> Result<Elements, S> {
+        lock(&IMAGES).get(&image.handle).and_then(|found| found.elements).ok_or(INVALID)
+    }
+
+    /// The rows of a part; the third dimension is the depth or the layer.
+    fn part(&self, offset: &hsa_dim3_t, range: &hsa_dim3_t) -> Result<Rows, S> {
+        let sides = [(offset.x, range.x), (offset.y, range.y), (offset.z, range.z)];
+        let is_inside = |((offset, range), size): (&(u32, u32), u32)| {
+            offset.checked_add(*range).is_some_and(|end| end <= size)
+        };
+        if !sides.iter().zip(self.size).all(is_inside) {
+            return Err(INVALID);
+        }
+        let slice_pitch = self.row_pitch * self.size[1] as usize;
+        let start = offset.z as usize * slice_pitch
+            + offset.y as usize * self.row_pitch
+            + offset.x as usize * self.bytes;
+        Ok(Rows { start: self.data + start as u64, row_pitch: self.row_pitch, slice_pitch })
+    }
+}
+
+/// What a dimension that an image has not counts as.
+fn at_least_one(range: &hsa_dim3_t) -> hsa_dim3_t {
+    hsa_dim3_t { x: range.x, y: range.y.max(1), z: range.z.max(1) }
+}
+
+/// The rows of a program's memory, with the pitches that 0 stands for.
+fn memory_rows(
+    start: *const c_void,
+    (row_pitch, slice_pitch): (usize, usize),
+    range: &hsa_dim3_t,
+    bytes: usize,
+) -> Result<Rows, S> {
+    let row = range.x as usize * bytes;
+    let row_pitch = if row_pitch == 0 { row } else { row_pitch };
+    let plane = row_pitch.checked_mul(range.y as usize).ok_or(INVALID)?;
+    let slice_pitch = if slice_pitch == 0 { plane } else { slice_pitch };
+    if start.is_null() || row_pitch < row || range.z > 1 && slice_pitch < plane {
+        return Err(INVALID);
+    }
+    Ok(Rows { start: start as u64, row_pitch, slice_pitch })
+}
+
+/// Copies a box, row by row.
+///
+/// # Safety
+/// Memory outside the machine belongs to the program, and nothing else uses it.
+unsafe fn copy_box(to: Rows, from: Rows, range: &hsa_dim3_t, bytes: usize) -> Result<(), S> {
+    let at = |rows: Rows, y: u32, z: u32| {
+        let offset = (z as usize).checked_mul(rows.slice_pitch)?.checked_add(y as usize * rows.row_pitch)?;
+        rows.start.checked_add(offset as u64)
+    };
+    for z in 0..range.z {
+        for y in 0..range.y {
+            let (to, from) = (at(to, y, z).ok_or(INVALID)?, at(from, y, z).ok_or(INVALID)?);
+            // SAFETY: the caller's promise.
+            unsafe { copy_bytes(to, from, u64::from(range.x) * bytes as u64)? };
+        }
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn copy(
+    agent: hsa_agent_t,
+    from: hsa_ext_image_t,
+    from_offset: *const hsa_dim3_t,
+    to: hsa_ext_image_t,
+    to_offset: *const hsa_dim3_t,
+    range: *const hsa_dim3_t,
+) -> S {
+    call(|| {
+        device_of(agent)?;
+        let (source, target) = (Elements::of(from)?, Elements::of(to)?);
+        if from_offset.is_null() || to_offset.is_null() || range.is_null() || source.bytes != target.bytes {
+            return Err(INVALID);
+        }
+        // SAFETY: the caller's structures are there.
+        let (from_offset, to_offset, range) =
+            unsafe { (from_offset.read_unaligned(), to_offset.read_unaligned(), range.read_unaligned()) };
+        let range = at_least_one(&range);
+        let (source_rows, target_rows) =
+            (source.part(&from_offset, &range)?, target.part(&to_offset, &range)?);
+        // SAFETY: images are over memory that the program keeps while they exist.
+        unsafe { copy_box(target_rows, source_rows, &range, source.bytes) }
+    })
+}
+
+/// The rows of a part of an image, those of memory beside them, and how many elements.
+///
+/// # Safety
+/// `region` is null or valid for reads.
+unsafe fn beside_memory(
+    agent: hsa_agent_t,
+    image: hsa_ext_image_t,
+    region: *const hsa_ext_image_region_t,
+    memory: *const c_void,
+    pitches: (usize, usize),
+) -> Result<(Rows, Rows, hsa_dim3_t, usize), S> {
+    device_of(agent)?;
+    let elements = Elements::of(image)?;
+    if region.is_null() {
+        return Err(INVALID);
+    }
+    // SAFETY: this function's contract.
+    let region = unsafe { region.read_unaligned() };
+    let range = at_least_one(&region.range);
+    let part = elements.part(&region.offset, &range)?;
+    Ok((part, memory_rows(memory, pitches, &range, elements.bytes)?, range, elements.bytes))
+}
+
+unsafe extern "C" fn import(
+    agent: hsa_agent_t,
+    from: *const c_void,
+    row_pitch: usize,
+    slice_pitch: usize,
+    to: hsa_ext_image_t,
+    region: *const hsa_ext_image_region_t,
+) -> S {
+    call(|| {
+        // SAFETY: the caller's region and memory are there.
+        unsafe {
+            let (part, memory, range, bytes) =
+                beside_memory(agent, to, region, from, (row_pitch, slice_pitch))?;
+            copy_box(part, memory, &range, bytes)
+        }
+    })
+}
+
+unsafe extern "C" fn export(
+    agent: hsa_agent_t,
+    from: hsa_ext_image_t,
+    to: *mut c_void,
+    row_pitch: usize,
+    slice_pitch: usize,
+    region: *const hsa_ext_image_region_t,
+) -> S {
+    call(|| {
+        // SAFETY: the caller's region and memory are there.
+        unsafe {
+            let (part, memory, range, bytes) =
+                beside_memory(agent, from, region, to, (row_pitch, slice_pitch))?;
+            copy_box(memory, part, &range, bytes)
+        }
     })
 }
 
@@ -461,7 +635,7 @@ fn make_sampler(
     let mut words = [0; 16];
     words[..4].copy_from_slice(&described.words());
     // SAFETY: the caller's place is not null, as checked above, and valid for a write.
-    unsafe { write(made, hsa_ext_sampler_t { handle: keep(&SAMPLERS, words) }) }
+    unsafe { write(made, hsa_ext_sampler_t { handle: keep(&SAMPLERS, words, None) }) }
 }
 
 unsafe extern "C" fn sampler_create(
@@ -509,22 +683,23 @@ pub(super) unsafe fn info(
 ) -> Option<Result<(), S>> {
     use hsa_agent_info_t as I;
     let has = |size: u32| if has_images(device) { size } else { 0 };
+    let side = |size: u32| if tells_of_images(device) { size } else { 0 };
     // The header says `size_t`, but AMD's runtime writes 32-bit words, and AMD's HIP provides no more room.
     // SAFETY: as this function's contract.
     Some(unsafe {
         match attribute {
             I::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => write(value.cast(), has(MAX_ELEMENTS)),
             I::HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS | I::HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS => {
-                write(value.cast(), has(MAX_SIDE))
+                write(value.cast(), side(MAX_SIDE))
             }
-            I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), has(MAX_DEPTH)),
+            I::HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => write(value.cast(), side(MAX_DEPTH)),
             I::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS | I::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS => {
-                write(value.cast(), [has(MAX_SIDE); 2])
+                write(value.cast(), [side(MAX_SIDE); 2])
             }
             I::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS
             | I::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => write(value.cast(), [0u32; 2]),
             I::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => {
-                write(value.cast(), [has(MAX_SIDE), has(MAX_SIDE), has(MAX_DEPTH)])
+                write(value.cast(), [side(MAX_SIDE), side(MAX_SIDE), side(MAX_DEPTH)])
             }
             I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES
             | I::HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES
@@ -553,7 +728,7 @@ unsafe extern "C" fn max_dimension(agent: hsa_agent_t, attribute: hsa_agent_info
     })
 }
 
-/// The extension's functions. Copies between images and memory report that they are not supported.
+/// The extension's functions. To clear an image is not supported.
 pub(super) fn extension_table() -> hsa_ext_images_1_pfn_t {
     let table = super::table();
     hsa_ext_images_1_pfn_t {
@@ -561,9 +736,9 @@ pub(super) fn extension_table() -> hsa_ext_images_1_pfn_t {
         hsa_ext_image_data_get_info: Some(data_info),
         hsa_ext_image_create: Some(create),
         hsa_ext_image_destroy: Some(destroy),
-        hsa_ext_image_copy: Some(table.hsa_ext_image_copy),
-        hsa_ext_image_import: Some(table.hsa_ext_image_import),
-        hsa_ext_image_export: Some(table.hsa_ext_image_export),
+        hsa_ext_image_copy: Some(copy),
+        hsa_ext_image_import: Some(import),
+        hsa_ext_image_export: Some(export),
         hsa_ext_image_clear: Some(table.hsa_ext_image_clear),
         hsa_ext_sampler_create: Some(sampler_create),
         hsa_ext_sampler_destroy: Some(sampler_destroy),
@@ -580,6 +755,7 @@ pub(super) fn provide(builder: &mut Builder) {
     builder.hsa_ext_image_data_get_info(data_info);
     builder.hsa_ext_image_data_get_info_with_layout(data_info_with_layout);
     builder.hsa_ext_image_create(create).hsa_ext_image_create_with_layout(create_with_layout);
+    builder.hsa_ext_image_copy(copy).hsa_ext_image_import(import).hsa_ext_image_export(export);
     builder.hsa_ext_image_destroy(destroy).hsa_amd_image_get_info_max_dim(max_dimension);
     builder.hsa_ext_sampler_create(sampler_create).hsa_ext_sampler_create_v2(sampler_create_v2);
     builder.hsa_ext_sampler_destroy(sampler_destroy);

@@ -487,3 +487,61 @@ fn surfaces_are_written_within_their_bounds_only() {
         to.end();
     }
 }
+
+#[test]
+fn parts_of_images_are_copied_row_by_row() {
+    let agent = gpu("gfx1100");
+    let at = |x, y, z| hsa_dim3_t { x, y, z };
+    let made = |width| {
+        let kind = Type::HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32;
+        let mut described =
+            image(Geometry::HSA_EXT_IMAGE_GEOMETRY_3D, width, kind, Order::HSA_EXT_IMAGE_CHANNEL_ORDER_R);
+        (described.height, described.depth) = (4, 3);
+        let mut info = hsa_ext_image_data_info_t { size: 0, alignment: 0 };
+        ok!(hsa_ext_image_data_get_info(agent, &described, ACCESS, &mut info));
+        let data = allocate(pool(agent, COARSE), info.size);
+        let mut image = hsa_ext_image_t { handle: 0 };
+        ok!(hsa_ext_image_create(agent, &described, data, ACCESS, &mut image));
+        (image, data)
+    };
+    let ((first, first_data), (second, second_data)) = (made(70), made(9));
+    // All of the first image, from memory with a pitch of its own.
+    let numbers: Vec<u32> = (0..100 * 4 * 3).collect();
+    let all = hsa_ext_image_region_t { offset: at(0, 0, 0), range: at(70, 4, 3) };
+    ok!(hsa_ext_image_import(agent, numbers.as_ptr().cast(), 400, 0, first, &all));
+    ok!(hsa_ext_image_copy(agent, first, &at(60, 1, 0), second, &at(2, 0, 1), &at(5, 3, 2)));
+    let mut part = vec![0u32; 5 * 3 * 2];
+    let region = hsa_ext_image_region_t { offset: at(2, 0, 1), range: at(5, 3, 2) };
+    ok!(hsa_ext_image_export(agent, second, part.as_mut_ptr().cast(), 0, 0, &region));
+    for (index, found) in (0..).zip(part) {
+        let (x, y, z) = (index % 5, index / 5 % 3, index / 15);
+        assert_eq!(found, (z * 4 + y + 1) * 100 + x + 60);
+    }
+    // What is outside is refused, and so is memory that is not there.
+    let outside = hsa_ext_image_region_t { offset: at(5, 0, 0), range: at(5, 1, 1) };
+    assert_eq!(
+        hsa!(hsa_ext_image_export(agent, second, numbers.as_ptr().cast_mut().cast(), 0, 0, &outside)),
+        INVALID
+    );
+    let wraps = hsa_ext_image_region_t { offset: at(u32::MAX, 0, 0), range: at(2, 1, 1) };
+    assert_eq!(hsa!(hsa_ext_image_import(agent, numbers.as_ptr().cast(), 0, 0, second, &wraps)), INVALID);
+    assert_eq!(hsa!(hsa_ext_image_import(agent, null(), 0, 0, second, &region)), INVALID);
+    assert_eq!(
+        hsa!(hsa_ext_image_import(agent, numbers.as_ptr().cast(), 4, 0, second, &region)),
+        INVALID,
+        "pitch"
+    );
+    assert_eq!(
+        hsa!(hsa_ext_image_copy(agent, first, &at(0, 2, 0), second, &at(0, 0, 0), &at(1, 3, 1))),
+        INVALID
+    );
+    ok!(hsa_ext_image_destroy(agent, first));
+    assert_eq!(
+        hsa!(hsa_ext_image_copy(agent, first, &at(0, 0, 0), second, &at(0, 0, 0), &at(1, 1, 1))),
+        INVALID,
+        "an image that is no more"
+    );
+    ok!(hsa_ext_image_destroy(agent, second));
+    free(first_data);
+    free(second_data);
+}
