@@ -94,5 +94,8 @@ __host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const {
 #include "ferrocm_warp_names.h"
 #include "ferrocm_convert.h"
 #include "ferrocm_arch.h"
+#if !defined(__HIPCC_RTC__)
+#include "ferrocm_wrapped.h"
+#endif
 #endif
 #include "ferrocm_letters_end.h"

@@ -260,6 +260,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_vectors.h"
     "ferrocm_warp.h"
     "ferrocm_warp_names.h"
+    "ferrocm_wrapped.h"
     "ferrocm_xorwow.h"
     "host_defines.h"
     "library_types.h"

@@ -43,6 +43,22 @@ fn sums_of_items_and_of_the_first_threads() {
 }
 
 #[test]
+fn a_program_may_wrap_cub_in_namespaces_of_its_own() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::WRAPPED);
+    let values: Vec<i32> = numbers(64, 102).iter().map(|value| value % 3 + 1).collect();
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(65);
+    launch!(gpu, module, "wrapped", 1, 64; &input, &mut output);
+    let product = values.iter().fold(1i32, |product, value| product.wrapping_mul(*value));
+    let sums = values.iter().scan(0, |sum, value| {
+        *sum += value;
+        Some(*sum)
+    });
+    assert_eq!(gpu.download(&output), [product].into_iter().chain(sums).collect::<Vec<_>>());
+}
+
+#[test]
 fn scans_go_on_where_the_last_one_ended() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::CUB);

@@ -7,6 +7,7 @@
 // As CUB's own: HIP's header for it cannot be read after `using namespace cub`.
 #if !defined(__HIPCC_RTC__)
 #include "../cuda_fp8.h"
+#include "../ferrocm_wrapped.h"
 #endif
 #include "../ferrocm_warp.h"
 // Where AMD's hipCUB is there, these types are its own, because its functions for whole devices take them.

@@ -6,6 +6,7 @@
 #include "../../cuda_runtime.h"
 #include "../../cuda_fp16.h"
 #include "../../cuda_bf16.h"
+#include "../../ferrocm_wrapped.h"
 #include "../../ferrocm_rocm_begin.h"
 #include_next <thrust/detail/config.h>
 #include <rocprim/rocprim.hpp>
