@@ -200,7 +200,10 @@ fn filled(options: &[String], folder: &Path, source: &Path) -> Vec<String> {
 /// Why nvcc failed, if it did.
 fn failure(output: &Output) -> Option<String> {
     let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find(|line| line.contains("error")).unwrap_or(&text).to_owned();
+    // A crash of the compiler begins with its arguments, which may contain the word.
+    let error =
+        |mark: &str| text.lines().find(|line| line.contains(mark) && !line.contains("Program arguments"));
+    let line = error("error: ").or_else(|| error("error")).unwrap_or(&text).to_owned();
     (!output.status.success()).then_some(line)
 }
 

@@ -386,7 +386,8 @@ pub(crate) unsafe extern "C" fn on_queue_error(
         let json = progress.hsa.fault_json(queue).unwrap_or_default();
         let report = Report { text: progress.with_error_output(report), json };
         let mut code = error::from_queue_fault(status);
-        if code == hipError_t::hipErrorLaunchFailure && progress.has_failed_assertion.load(Ordering::Acquire) {
+        if code == hipError_t::hipErrorLaunchFailure && progress.has_failed_assertion.load(Ordering::Acquire)
+        {
             code = hipError_t::hipErrorAssert;
         }
         progress.fail_stream(code, report);

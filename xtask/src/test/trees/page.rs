@@ -95,10 +95,7 @@ impl Run {
             0 => String::new(),
             programs => format!("{} of {programs}", self.right),
         };
-        format!(
-            "| {} | {} | {} | {sources} | {right} | {} |",
-            self.tree, self.commit, self.target, self.date
-        )
+        format!("| {} | {} | {} | {sources} | {right} | {} |", self.tree, self.commit, self.target, self.date)
     }
 }
 
@@ -210,7 +207,10 @@ mod tests {
         };
         let page = with("", &run("abc", 3, &[("x.cu", "does not compile"), ("y.cu", DOES_NOT_RUN)]), false);
         let after = with(&page, &run("abc", 0, &[("z.cu", DOES_NOT_RUN)]), true);
-        assert!(after.contains("| a | abc | gfx1100 | 4 | 3 | 0 | 75.0 % | 1 of 2 | 1 May 2030 |\n"), "{after}");
+        assert!(
+            after.contains("| a | abc | gfx1100 | 4 | 3 | 0 | 75.0 % | 1 of 2 | 1 May 2030 |\n"),
+            "{after}"
+        );
         assert!(after.contains("`x.cu`") && !after.contains("`y.cu`") && after.contains("`z.cu`"), "{after}");
         // What is said about another commit's sources does not hold.
         let after = with(&after, &run("def", 0, &[]), true);
