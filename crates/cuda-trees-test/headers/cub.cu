@@ -103,6 +103,23 @@ extern "C" __global__ void __launch_bounds__(64) sorts(const unsigned *in, unsig
     }
 }
 
+// A difference whose operator takes references that are not const.
+struct Mutable {
+    template <typename T> __device__ T operator()(T &a, T &b) { return a - b; }
+};
+extern "C" __global__ void __launch_bounds__(64) mutable_differences(const int *in, int *out) {
+    using Adjacent = cub::BlockAdjacentDifference<int, 64>;
+    __shared__ Adjacent::TempStorage temp;
+    int x[2] = {in[threadIdx.x * 2], in[threadIdx.x * 2 + 1]}, left[2], right[2];
+    Adjacent(temp).SubtractLeft(x, left, Mutable(), 7);
+    __syncthreads();
+    Adjacent(temp).SubtractRight(x, right, Mutable(), 9);
+    for (int i = 0; i < 2; i++) {
+        out[threadIdx.x * 2 + i] = left[i];
+        out[128 + threadIdx.x * 2 + i] = right[i];
+    }
+}
+
 // Items are exchanged, loaded and stored in each way, compared with their neighbours, counted and merged.
 extern "C" __global__ void __launch_bounds__(64) moves(const int *in, int count, int *out) {
     constexpr int items = 4, all = 64 * items;

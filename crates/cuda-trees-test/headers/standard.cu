@@ -56,6 +56,46 @@ extern "C" __global__ void values(const float *in, double *out) {
     out[23] = std_::is_same_v<std_::conditional_t<std_::is_floating_point_v<float>, int, char>, int> + 2 * std_::is_trivially_copyable_v<float4> + 4 * std_::is_invocable_v<std_::plus<int>, int, int>;
 }
 
+// CUDA 12.8's built-in atomics: each operation once per thread, with different orders and scopes.
+extern "C" __global__ void built_in_atomics(const int *in, int *out, double *sums, unsigned long long *wide) {
+    const int v = in[blockIdx.x * blockDim.x + threadIdx.x];
+    __shared__ int local;
+    if (threadIdx.x == 0)
+        __nv_atomic_store_n(&local, 0, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
+    __syncthreads();
+    __nv_atomic_add(&local, v, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_CLUSTER);
+    __nv_atomic_fetch_add(out, v, __NV_ATOMIC_SEQ_CST);
+    __nv_atomic_fetch_max(out + 1, v, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_min(out + 2, v, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM);
+    __nv_atomic_or(out + 3, 1 << (v & 31), __NV_ATOMIC_CONSUME, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_xor(out + 4, v, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_sub(out + 5, v, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_and(out + 6, ~v, __NV_ATOMIC_RELAXED);
+    __nv_atomic_fetch_sub(sums, v * -0.5, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+    unsigned long long seen = __nv_atomic_load_n(wide, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+    const unsigned long long square = static_cast<unsigned long long>(v) * v << 20;
+    while (seen < square && !__nv_atomic_compare_exchange_n(wide, &seen, square, true, __NV_ATOMIC_RELEASE, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE)) {
+    }
+    __syncthreads();
+    __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_DEVICE);
+    // Values of other types than numbers, and of 16 bits.
+    __shared__ float2 pair;
+    __shared__ unsigned short narrow;
+    if (threadIdx.x == 0) {
+        pair = make_float2(1, 2);
+        narrow = 3;
+        float2 next = make_float2(3, 4), old, seen_pair = make_float2(5, 6);
+        __nv_atomic_exchange(&pair, &next, &old, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK);
+        const bool is_changed = __nv_atomic_compare_exchange(&pair, &seen_pair, &old, false, __NV_ATOMIC_SEQ_CST, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+        unsigned short three = 3;
+        const bool is_narrow_changed = __nv_atomic_compare_exchange_n(&narrow, &three, 0xffff, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+        float2 now;
+        __nv_atomic_load(&pair, &now, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_BLOCK);
+        out[8] = old.x == 1 && old.y == 2 && seen_pair.x == 3 && !is_changed && now.y == 4 && is_narrow_changed && narrow == 0xffff;
+        atomicAdd(out + 7, local);
+    }
+}
+
 // Each atomic operation, once per thread; the results do not depend on the order.
 extern "C" __global__ void atomics(const int *in, int *out, double *sums, unsigned long long *wide) {
     const int v = in[blockIdx.x * blockDim.x + threadIdx.x];

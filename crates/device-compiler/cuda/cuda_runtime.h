@@ -86,6 +86,7 @@ __host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const {
 #include "ferrocm_host_math.h"
 #endif
 #include "ferrocm_minmax.h"
+#include "ferrocm_scoped_atomics.h"
 #include "ferrocm_simd.h"
 #include "ferrocm_math.h"
 #include "ferrocm_corrected.h"

@@ -16,6 +16,30 @@ __CUDA_API hipError_t __cuda_leave_device(int device, int before, hipError_t sta
 
 // What a program is told of the GPU is what device code sees: warps of 32 lanes, and the architecture of an RTX 40. Attributes that only
 // CUDA has tell of features that no target has, or are not supported (ferrocm_values_begin.h has their numbers).
+// Attributes that HIP has as a property only.
+__CUDA_API hipError_t __cuda_property(int *value, int attribute, int device) {
+    hipDeviceProp_t properties;
+    hipError_t status;
+    if (value == 0)
+        return hipErrorInvalidValue;
+    status = hipGetDeviceProperties(&properties, device);
+    if (status != hipSuccess)
+        return status;
+    switch (attribute) {
+    case cudaDevAttrMaxTexture1DLayeredLayers: *value = properties.maxTexture1DLayered[1]; break;
+    case cudaDevAttrMaxTexture2DLayeredLayers: *value = properties.maxTexture2DLayered[2]; break;
+    case cudaDevAttrMaxTextureCubemapLayeredLayers: *value = properties.maxTextureCubemapLayered[1]; break;
+    case cudaDevAttrMaxSurface1DLayeredLayers: *value = properties.maxSurface1DLayered[1]; break;
+    case cudaDevAttrMaxSurface2DLayeredLayers: *value = properties.maxSurface2DLayered[2]; break;
+    case cudaDevAttrMaxSurfaceCubemapLayeredLayers: *value = properties.maxSurfaceCubemapLayered[1]; break;
+    case cudaDevAttrReservedSharedMemoryPerBlock: *value = (int)properties.reservedSharedMemPerBlock; break;
+    case cudaDevAttrHostRegisterReadOnlySupported: *value = properties.hostRegisterReadOnlySupported; break;
+    // -1 means that it is not known to be on any node.
+    case cudaDevAttrNumaId: *value = -1; break;
+    default: return hipErrorNotSupported;
+    }
+    return hipSuccess;
+}
 __CUDA_API hipError_t __cuda_device_attribute(int *value, hipDeviceAttribute_t attribute, int device) {
     hipError_t status;
     switch ((int)attribute) {
@@ -34,6 +58,8 @@ __CUDA_API hipError_t __cuda_device_attribute(int *value, hipDeviceAttribute_t a
     case cudaDevAttrSparseCudaArraySupported:
     case cudaDevAttrTimelineSemaphoreInteropSupported:
     case cudaDevAttrVulkanCigSupported:
+    case cudaDevAttrNumaConfig:
+    case CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:
     case CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK:
@@ -49,7 +75,7 @@ __CUDA_API hipError_t __cuda_device_attribute(int *value, hipDeviceAttribute_t a
         break;
     }
     if ((int)attribute >= __CUDA_OWN_ATTRIBUTES)
-        return hipErrorNotSupported;
+        return __cuda_property(value, (int)attribute, device);
     status = (hipDeviceGetAttribute)(value, attribute, device);
     if (status == hipSuccess && attribute == hipDeviceAttributeWarpSize)
         *value = 32;

@@ -253,6 +253,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_runtime_refused.h"
     "ferrocm_runtime_table.h"
     "ferrocm_runtime_types.h"
+    "ferrocm_scoped_atomics.h"
     "ferrocm_simd.h"
     "ferrocm_surfaces.h"
     "ferrocm_values_begin.h"

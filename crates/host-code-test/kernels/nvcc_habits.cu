@@ -150,6 +150,13 @@ extern "C" int host_view(int *out) {
     code = code ? code : cudaRuntimeGetVersion(out + 8);
     code = code ? code : cuDeviceGet(&device, current);
     code = code ? code : cuDeviceComputeCapability(out + 9, out + 10, device);
+    // What HIP has no attribute for.
+    code = code ? code : cuDeviceGetAttribute(out + 11, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS, device);
+    out[11] -= properties.maxTexture2DLayered[2];
+    code = code ? code : cudaDeviceGetAttribute(out + 12, cudaDevAttrHostRegisterReadOnlySupported, current);
+    out[12] -= properties.hostRegisterReadOnlySupported;
+    code = code ? code : cudaDeviceGetAttribute(out + 13, cudaDevAttrNumaConfig, current);
+    code = code ? code : cudaDeviceGetAttribute(out + 14, cudaDevAttrNumaId, current);
     code = code ? code : cudaProfilerStart();
     code = code ? code : cudaProfilerStop();
     out[0] = properties.warpSize;

@@ -10,7 +10,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -41,15 +41,29 @@ pub(super) struct Options {
     filter: Option<String>,
     /// Only checks syntax and types of device code, which takes a fraction of the time; does not change the
     /// page
-    #[arg(long)]
+    #[arg(long, conflicts_with = "programs")]
     check: bool,
+    /// Only links and runs programs; the page keeps what it says about single sources. With `--filter`, only
+    /// programs whose first sources' paths contain the text
+    #[arg(long)]
+    programs: bool,
+    /// A folder for linked programs. What is there already is run, not linked again
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+    /// A program `ferrocm` that is there, such as an installed one, with its libraries [default: built like the
+    /// tests]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
 }
 
 /// What compiles and runs.
 struct Place {
     nvcc: PathBuf,
-    libraries: PathBuf,
+    /// The folder of the HIP library, if the program does not find it itself.
+    libraries: Option<PathBuf>,
     work: tempfile::TempDir,
+    /// Where linked programs stay, if they do.
+    keep: Option<PathBuf>,
 }
 
 /// Compiles and runs, and writes the page. The error names the trees of which too little compiles.
@@ -61,8 +75,19 @@ pub(super) fn run(options: &Options) -> Result<()> {
     let beside = options.table.parent().unwrap_or(Path::new("")).to_owned();
     let root = fs::canonicalize(options.folder.as_ref().unwrap_or(&beside))
         .with_context(|| beside.display().to_string())?;
-    let (libraries, nvcc) = dropin::hip_and_program()?;
-    let place = Place { nvcc, libraries, work: tempfile::tempdir().context("cannot make a folder")? };
+    let (libraries, nvcc) = match &options.program {
+        Some(program) => (None, std::path::absolute(program)?),
+        None => {
+            let (libraries, nvcc) = dropin::hip_and_program()?;
+            (Some(libraries), nvcc)
+        }
+    };
+    let keep = options.keep.as_ref().map(std::path::absolute).transpose()?;
+    if let Some(folder) = &keep {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let work = tempfile::tempdir().context("cannot make a folder")?;
+    let place = Place { nvcc, libraries, work, keep };
     let mut short = Vec::new();
     for tree in trees.iter().filter(|tree| options.names.is_empty() || options.names.contains(&tree.name)) {
         let folder = table::folder(tree, &root)?;
@@ -74,7 +99,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
             }
             if options.filter.is_none() && !options.check {
                 let path = tools::workspace().join(PAGE);
-                let page = page::with(&fs::read_to_string(&path).unwrap_or_default(), &run);
+                let page = page::with(&fs::read_to_string(&path).unwrap_or_default(), &run, options.programs);
                 fs::write(&path, page).with_context(|| path.display().to_string())?;
             }
         }
@@ -86,8 +111,9 @@ pub(super) fn run(options: &Options) -> Result<()> {
 }
 
 fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Options) -> Result<Run> {
-    let mut sources = table::sources(tree, folder)?;
-    sources.retain(|path| options.filter.as_ref().is_none_or(|text| path.to_string_lossy().contains(text)));
+    let is_chosen = |path: &str| options.filter.as_ref().is_none_or(|text| path.contains(text));
+    let mut sources = if options.programs { Vec::new() } else { table::sources(tree, folder)? };
+    sources.retain(|path| is_chosen(&path.to_string_lossy()));
     let verdicts = side_by_side(&sources, |source| -> Result<Verdict> {
         let mut command = nvcc(tree, folder, source, target, place);
         if options.check {
@@ -127,10 +153,17 @@ fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Option
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.iter().for_each(|(why, count)| println!("  {count} {why}"));
-    let programs = if options.filter.is_some() || options.check { &[][..] } else { &tree.programs };
-    for (program, result) in
-        programs.iter().zip(side_by_side(programs, |program| execute(tree, folder, program, target, place)))
-    {
+    let is_run = !options.check && (options.filter.is_none() || options.programs);
+    let programs = tree.programs.iter().filter(|program| is_run && is_chosen(&program.sources[0]));
+    let programs: Vec<&Program> = programs.collect();
+    let results = side_by_side(&programs, |program| {
+        let result = execute(tree, folder, program, target, place);
+        if let Ok(Err(why)) = &result {
+            println!("  {} {}: {why}", program.sources[0], program.arguments.join(" "));
+        }
+        result
+    });
+    for (program, result) in programs.into_iter().zip(results) {
         match result.with_context(|| program.sources.join(" "))? {
             Ok(()) => run.right += 1,
             Err(why) => {
@@ -138,7 +171,7 @@ fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Option
                 run.wrong += usize::from(known.is_none());
                 run.failures.push(Failure {
                     what: program.sources[0].clone(),
-                    outcome: "does not run",
+                    outcome: page::DOES_NOT_RUN,
                     why: known.map_or(why, str::to_owned),
                 });
             }
@@ -152,19 +185,37 @@ fn blank(path: &Path) -> String {
     path.to_string_lossy().replace(['/', '.'], "_")
 }
 
+/// Options of a table for a source, with the names of folders.
+fn filled(options: &[String], folder: &Path, source: &Path) -> Vec<String> {
+    let beside = folder.join(source).parent().map(Path::to_owned).unwrap_or_default();
+    let places = [("{tree}", folder), ("{beside}", beside.as_path())];
+    let fill = |option: &String| {
+        places
+            .iter()
+            .fold(option.clone(), |option, (mark, place)| option.replace(mark, &place.display().to_string()))
+    };
+    options.iter().map(fill).collect()
+}
+
+/// Why nvcc failed, if it did.
+fn failure(output: &Output) -> Option<String> {
+    let text = String::from_utf8_lossy(&output.stderr);
+    // A crash of the compiler begins with its arguments, which may contain the word.
+    let error =
+        |mark: &str| text.lines().find(|line| line.contains(mark) && !line.contains("Program arguments"));
+    let line = error("error: ").or_else(|| error("error")).unwrap_or(&text).to_owned();
+    (!output.status.success()).then_some(line)
+}
+
 /// nvcc with a tree's options for a source.
 fn nvcc(tree: &Tree, folder: &Path, source: &Path, target: &str, place: &Place) -> Command {
     let beside = folder.join(source).parent().map(Path::to_owned).unwrap_or_default();
     let mut command = Command::new(&place.nvcc);
     command.arg("nvcc").arg(format!("-arch={target}")).current_dir(&beside);
-    command.env(setup::hipcc::LIBRARIES_VARIABLE, &place.libraries);
-    let places = [("{tree}", folder), ("{beside}", beside.as_path())];
-    for option in &tree.options {
-        let filled = places
-            .iter()
-            .fold(option.clone(), |option, (mark, place)| option.replace(mark, &place.display().to_string()));
-        command.arg(filled);
+    if let Some(folder) = &place.libraries {
+        command.env(setup::hipcc::LIBRARIES_VARIABLE, folder);
     }
+    command.args(filled(&tree.options, folder, source));
     if tree.makefiles {
         command.args(makefile_options(&beside));
     }
@@ -180,13 +231,21 @@ fn execute(
     place: &Place,
 ) -> Result<Result<(), String>> {
     let first = Path::new(&program.sources[0]);
-    let binary = place.work.path().join(format!("{}-{}", blank(first), blank(Path::new(target))));
-    let mut command = nvcc(tree, folder, first, target, place);
-    command.args(program.sources.iter().map(|source| folder.join(source)));
-    let output = command.args(&program.options).arg("-o").arg(&binary).output()?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        return Ok(Err(text.lines().find(|line| line.contains("error")).unwrap_or(&text).to_owned()));
+    let name = format!("{}-{}", blank(first), blank(Path::new(target)));
+    let binary = place.keep.as_deref().unwrap_or(place.work.path()).join(name);
+    for options in &program.before {
+        let mut command = nvcc(tree, folder, first, target, place);
+        if let Some(why) = failure(&command.args(options).output()?) {
+            return Ok(Err(why));
+        }
+    }
+    if place.keep.is_none() || !binary.exists() {
+        let mut command = nvcc(tree, folder, first, target, place);
+        command.args(program.sources.iter().map(|source| folder.join(source)));
+        command.args(filled(&program.options, folder, first)).arg("-o").arg(&binary);
+        if let Some(why) = failure(&command.output()?) {
+            return Ok(Err(why));
+        }
     }
     let output = Command::new("timeout")
         .arg(program.seconds.to_string())
@@ -194,9 +253,12 @@ fn execute(
         .args(&program.arguments)
         .current_dir(folder.join(first).parent().unwrap_or(folder))
         .env(variables::DEVICE.name, format!("vgpu:{target}"))
+        .stdin(Stdio::null())
         .output()
         .context("cannot start `timeout`")?;
-    let _ = fs::remove_file(&binary);
+    if place.keep.is_none() {
+        let _ = fs::remove_file(&binary);
+    }
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     Ok(match output.status.code() {
         Some(0) if text.contains(&program.says) => Ok(()),

@@ -114,6 +114,21 @@ fn radix_sorts_are_stable() {
 }
 
 #[test]
+fn differences_take_operators_of_mutable_references() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::CUB);
+    let values = numbers(128, 106);
+    let input = gpu.upload(&values);
+    let mut output = gpu.zeroed::<i32>(256);
+    launch!(gpu, module, "mutable_differences", 1, 64; &input, &mut output);
+    let found = gpu.download(&output);
+    let before = |i: usize| if i == 0 { 7 } else { values[i - 1] };
+    let left: Vec<i32> = (0..128).map(|i| values[i] - before(i)).collect();
+    let right: Vec<i32> = (0..128).map(|i| values[i] - values.get(i + 1).copied().unwrap_or(9)).collect();
+    assert_eq!((&found[..128], &found[128..]), (&left[..], &right[..]));
+}
+
+#[test]
 fn items_are_loaded_moved_compared_and_merged() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::CUB);

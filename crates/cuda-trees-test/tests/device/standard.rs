@@ -46,6 +46,33 @@ fn values_containers_and_algorithms() {
 }
 
 #[test]
+fn built_in_atomics_of_every_scope_and_order() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::STANDARD);
+    let values: Vec<i32> = bits(256, 117).into_iter().map(|x| (x as i32) >> 16).collect();
+    let input = gpu.upload(&values);
+    let mut output = gpu.upload(&[0, 0, 0, 0, 0, 0, -1, 0, 0]);
+    let (mut sums, mut wide) = (gpu.zeroed::<f64>(1), gpu.zeroed::<u64>(1));
+    launch!(gpu, module, "built_in_atomics", 2, 128; &input, &mut output, &mut sums, &mut wide);
+    let sum: i32 = values.iter().sum();
+    let expected = [
+        sum,
+        *values.iter().max().unwrap(),
+        *values.iter().min().unwrap(),
+        values.iter().fold(0, |or, v| or | 1 << (v & 31)),
+        values.iter().fold(0, |xor, v| xor ^ v),
+        -sum,
+        values.iter().fold(-1, |and, v| and & !v),
+        sum,
+        1,
+    ];
+    assert_eq!(gpu.download(&output), expected);
+    assert_eq!(gpu.download(&sums), [f64::from(sum) * 0.5]);
+    let square = |v: &i32| (i64::from(*v) * i64::from(*v)) as u64;
+    assert_eq!(gpu.download(&wide), [values.iter().map(square).max().unwrap() << 20]);
+}
+
+#[test]
 fn atomics_of_every_scope_and_order() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::STANDARD);

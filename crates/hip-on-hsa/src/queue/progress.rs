@@ -98,6 +98,8 @@ pub(crate) struct Progress {
     report: Mutex<Report>,
     /// The last part of device code's output to standard error.
     error_output: Mutex<String>,
+    /// An assertion of device code has failed, and its trap follows.
+    has_failed_assertion: AtomicBool,
     owner: Weak<dyn Owner>,
     /// The queue; 0 once it is destroyed.
     queue: Mutex<usize>,
@@ -107,6 +109,9 @@ pub(crate) struct Progress {
 
 /// How many bytes of error output to keep.
 const ERROR_OUTPUT: usize = 1024;
+
+/// What `__assert_fail` of HIP's headers prints before it traps. Nothing else tells its trap from another.
+const FAILED_ASSERTION: &str = "Device-side assertion `";
 
 impl Progress {
     pub(crate) fn new(hsa: Hsa, owner: Weak<dyn Owner>) -> Result<Arc<Self>> {
@@ -120,6 +125,7 @@ impl Progress {
             reported: AtomicBool::new(false),
             report: Mutex::default(),
             error_output: Mutex::default(),
+            has_failed_assertion: AtomicBool::new(false),
             owner,
             queue: Mutex::new(0),
             bound: Mutex::default(),
@@ -210,6 +216,9 @@ impl Progress {
 
     /// Records device code's output to standard error: a failed assertion prints its message before it traps.
     pub(crate) fn note_error_output(&self, text: &str) {
+        if text.contains(FAILED_ASSERTION) {
+            self.has_failed_assertion.store(true, Ordering::Release);
+        }
         let mut all = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
         all.push_str(text);
         let mut cut = all.len().saturating_sub(ERROR_OUTPUT);
@@ -376,6 +385,11 @@ pub(crate) unsafe extern "C" fn on_queue_error(
             progress.hsa.fault_report(queue).unwrap_or_else(|| format!("the queue failed: {status:?}"));
         let json = progress.hsa.fault_json(queue).unwrap_or_default();
         let report = Report { text: progress.with_error_output(report), json };
-        progress.fail_stream(error::from_queue_fault(status), report);
+        let mut code = error::from_queue_fault(status);
+        if code == hipError_t::hipErrorLaunchFailure && progress.has_failed_assertion.load(Ordering::Acquire)
+        {
+            code = hipError_t::hipErrorAssert;
+        }
+        progress.fail_stream(code, report);
     }));
 }

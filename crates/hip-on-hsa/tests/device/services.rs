@@ -137,7 +137,7 @@ fn a_failed_assertion_says_so_and_ends_the_dispatch() {
                 launch(kernels.get("checked"), [1; 3], [64, 1, 1], 0, stream.0, arguments![limit]),
                 OK
             );
-            assert_eq!(stream.wait(), E::hipErrorLaunchFailure);
+            assert_eq!(stream.wait(), E::hipErrorAssert);
         });
         assert_eq!(output, "");
         assert!(error.contains("services.cu:") && error.contains("Device-side assertion"), "{error}");

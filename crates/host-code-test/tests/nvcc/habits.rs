@@ -39,9 +39,9 @@ fn device_and_host_code_have_what_nvccs_header_brings() {
 fn host_code_is_told_what_device_code_sees() {
     for device in devices() {
         device.make_current().unwrap();
-        let mut seen = [0; 11];
-        // SAFETY: there is room for 11 values.
+        let mut seen = [0; 15];
+        // SAFETY: there is room for 15 values.
         assert_eq!(unsafe { code::host_view(seen.as_mut_ptr()) }, 0, "{device}");
-        assert_eq!(seen, [32, 8, 9, 32, 8, 9, 89, 89, 12080, 8, 9], "{device}");
+        assert_eq!(seen, [32, 8, 9, 32, 8, 9, 89, 89, 12080, 8, 9, 0, 0, 0, -1], "{device}");
     }
 }

@@ -13,7 +13,8 @@ const INTRODUCTION: &str = "\
 
 Written by `cargo xtask test trees`; edits are lost. Each source is compiled as it is, with `nvcc`, for device and host
 ([nvcc.md](../use/nvcc.md), [testing.md](../contribute/testing.md#foreign-trees)). *Lacking* are sources that include a header of a library that is not
-there; they do not count in the share. *Right* are programs that were linked and run on a virtual GPU and say so.
+there; they do not count in the share. *Right* are programs that were linked and run on a virtual GPU and say so. The date is that
+of the last run, of the whole tree or of its programs only.
 
 ";
 const HEAD: &str = "| tree | commit | target | sources | compile | lacking | share | right | date |\n|---|---|---|---|---|---|---|---|---|\n";
@@ -78,25 +79,31 @@ impl Run {
     /// The row of the page.
     pub(super) fn line(&self) -> String {
         let all = self.compiled + self.lacking + self.refused();
+        let sources = match all {
+            0 => ["", "", "", ""].map(str::to_owned),
+            _ => {
+                let share = format!("{:.1} %", 100.0 * self.share());
+                [all.to_string(), self.compiled.to_string(), self.lacking.to_string(), share]
+            }
+        };
+        self.line_with(&sources.join(" | "))
+    }
+
+    /// The row, with the cells about sources.
+    fn line_with(&self, sources: &str) -> String {
         let right = match self.programs {
             0 => String::new(),
             programs => format!("{} of {programs}", self.right),
         };
-        format!(
-            "| {} | {} | {} | {all} | {} | {} | {:.1} % | {right} | {} |",
-            self.tree,
-            self.commit,
-            self.target,
-            self.compiled,
-            self.lacking,
-            100.0 * self.share(),
-            self.date
-        )
+        format!("| {} | {} | {} | {sources} | {right} | {} |", self.tree, self.commit, self.target, self.date)
     }
 }
 
-/// The page with a run's rows replaced.
-pub(super) fn with(page: &str, run: &Run) -> String {
+/// The outcome of a program that does not give its result.
+pub(super) const DOES_NOT_RUN: &str = "does not run";
+
+/// The page with a run's rows replaced. A run of programs only replaces what is said about programs.
+pub(super) fn with(page: &str, run: &Run, only_programs: bool) -> String {
     let (before, after) = page.split_once(FAILURES).unwrap_or((page, ""));
     let mut results: BTreeMap<[String; 2], String> = BTreeMap::new();
     for row in before.lines() {
@@ -105,10 +112,17 @@ pub(super) fn with(page: &str, run: &Run) -> String {
         }
     }
     let place = [run.tree.clone(), run.target.clone()];
+    let before = results.remove(&place).and_then(|row| cells(&row, "tree", 9));
+    // Of the same commit.
+    let before = before.filter(|cells| only_programs && cells[1] == run.commit);
+    let is_kept = |cells: &[String]| {
+        let is_other = cells[..2] != place;
+        is_other || before.is_some() && cells[3] != DOES_NOT_RUN
+    };
     let others = after.lines().filter_map(|row| Some((cells(row, "tree", 5)?, row)));
     let mut failures: Vec<([String; 2], String)> = others
+        .filter(|(cells, _)| is_kept(cells))
         .map(|(cells, row)| ([cells[0].clone(), cells[1].clone()], row.to_owned()))
-        .filter(|(other, _)| *other != place)
         .collect();
     for Failure { what, outcome, why } in &run.failures {
         let row = format!(
@@ -120,7 +134,8 @@ pub(super) fn with(page: &str, run: &Run) -> String {
         );
         failures.push((place.clone(), row));
     }
-    results.insert(place, run.line());
+    let line = before.map_or_else(|| run.line(), |cells| run.line_with(&cells[3..7].join(" | ")));
+    results.insert(place.clone(), line);
     failures.sort();
     let mut text = format!("{INTRODUCTION}{HEAD}");
     for row in results.values() {
@@ -158,6 +173,7 @@ mod tests {
                 .collect(),
             date: "1 May 2030".to_owned(),
         };
+        let with = |page: &str, run: &Run| with(page, run, false);
         let page = with("", &run("b", "gfx1100", 3, &["x.cu"]));
         assert!(
             page.contains("| b | abc | gfx1100 | 7 | 3 | 3 | 75.0 % | 1 of 2 | 1 May 2030 |\n"),
@@ -170,5 +186,35 @@ mod tests {
         let page = with(&page, &run("b", "gfx1100", 4, &[]));
         assert!(!page.contains("`x.cu`") && page.contains("`y.cu`") && page.contains("`z.cu`"), "{page}");
         assert_eq!(with(&page, &run("b", "gfx1100", 4, &[])), page);
+    }
+
+    #[test]
+    fn a_run_of_programs_keeps_what_is_said_about_sources() {
+        let run = |commit: &str, compiled: usize, failures: &[(&str, &'static str)]| Run {
+            tree: "a".to_owned(),
+            commit: commit.to_owned(),
+            target: "gfx1100".to_owned(),
+            programs: 2,
+            compiled,
+            lacking: 0,
+            right: 2 - failures.len(),
+            wrong: 0,
+            failures: failures
+                .iter()
+                .map(|(what, outcome)| Failure { what: (*what).to_owned(), outcome, why: "b".to_owned() })
+                .collect(),
+            date: "1 May 2030".to_owned(),
+        };
+        let page = with("", &run("abc", 3, &[("x.cu", "does not compile"), ("y.cu", DOES_NOT_RUN)]), false);
+        let after = with(&page, &run("abc", 0, &[("z.cu", DOES_NOT_RUN)]), true);
+        assert!(
+            after.contains("| a | abc | gfx1100 | 4 | 3 | 0 | 75.0 % | 1 of 2 | 1 May 2030 |\n"),
+            "{after}"
+        );
+        assert!(after.contains("`x.cu`") && !after.contains("`y.cu`") && after.contains("`z.cu`"), "{after}");
+        // What is said about another commit's sources does not hold.
+        let after = with(&after, &run("def", 0, &[]), true);
+        assert!(after.contains("| a | def | gfx1100 |  |  |  |  | 2 of 2 | 1 May 2030 |\n"), "{after}");
+        assert_eq!(with(&after, &run("def", 0, &[]), true), after);
     }
 }

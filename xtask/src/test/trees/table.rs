@@ -46,6 +46,10 @@ pub(super) struct Program {
     /// nvcc's further options, such as libraries.
     #[serde(default)]
     pub(super) options: Vec<String>,
+    /// nvcc's options for what it reads when it runs, such as `-fatbin kernel.cu -o kernel.fatbin`: each in the
+    /// folder of the first source.
+    #[serde(default)]
+    pub(super) before: Vec<Vec<String>>,
     #[serde(default)]
     pub(super) arguments: Vec<String>,
     /// What it prints if its result is right. Its exit status is 0, too.

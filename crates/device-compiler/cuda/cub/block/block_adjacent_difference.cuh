@@ -42,9 +42,9 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     }
 
   private:
-    // From the last item on, so that the output may be the input.
+    // From the last item on, so that the output may be the input. The operator may take references that are not const.
     template <int ITEMS, typename Out, typename Op>
-    __device__ void Left(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, const T *before) {
+    __device__ void Left(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, T *before) {
         storage.ends[thread] = input[ITEMS - 1];
         __syncthreads();
         for (int i = ITEMS - 1; i > 0; i--) {
@@ -53,14 +53,14 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
             else
                 output[i] = input[i];
         }
-        const T first = input[0];
+        T first = input[0];
         if (thread * ITEMS >= valid || (thread == 0 && !before))
             output[0] = first;
         else
             output[0] = thread == 0 ? op(first, *before) : op(first, storage.ends[thread - 1]);
     }
     template <int ITEMS, typename Out, typename Op>
-    __device__ void Right(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, const T *behind) {
+    __device__ void Right(T (&input)[ITEMS], Out (&output)[ITEMS], Op op, int valid, T *behind) {
         storage.ends[thread] = input[0];
         __syncthreads();
         for (int i = 0; i < ITEMS - 1; i++) {
@@ -69,7 +69,7 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
             else
                 output[i] = input[i];
         }
-        const T last = input[ITEMS - 1];
+        T last = input[ITEMS - 1];
         const int at = thread * ITEMS + ITEMS - 1;
         if (thread == THREADS - 1 && behind)
             output[ITEMS - 1] = op(last, *behind);
