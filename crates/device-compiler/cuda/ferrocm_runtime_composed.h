@@ -14,8 +14,6 @@ __CUDA_API hipError_t __cuda_leave_device(int device, int before, hipError_t sta
     return status != hipSuccess ? status : back;
 }
 
-// What a program is told of the GPU is what device code sees: warps of 32 lanes, and the architecture of an RTX 40. Attributes that only
-// CUDA has tell of features that no target has, or are not supported (ferrocm_values_begin.h has their numbers).
 // Attributes that HIP has as a property only.
 __CUDA_API hipError_t __cuda_property(int *value, int attribute, int device) {
     hipDeviceProp_t properties;
@@ -40,6 +38,8 @@ __CUDA_API hipError_t __cuda_property(int *value, int attribute, int device) {
     }
     return hipSuccess;
 }
+// What a program is told of the GPU is what device code sees: warps of 32 lanes, and the architecture of an RTX 40. Attributes that only
+// CUDA has tell of features that no target has, or are not supported (ferrocm_values_begin.h has their numbers).
 __CUDA_API hipError_t __cuda_device_attribute(int *value, hipDeviceAttribute_t attribute, int device) {
     hipError_t status;
     switch ((int)attribute) {
