@@ -50,8 +50,8 @@ pub(super) struct Options {
     /// A folder for linked programs. What is there already is run, not linked again
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
-    /// A program `ferrocm` that is there, such as an installed one, with its libraries [default: built like the
-    /// tests]
+    /// A program `ferrocm` that is there, such as an installed one, with its libraries [default: built like
+    /// the tests]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
 }

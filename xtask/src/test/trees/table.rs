@@ -46,8 +46,8 @@ pub(super) struct Program {
     /// nvcc's further options, such as libraries.
     #[serde(default)]
     pub(super) options: Vec<String>,
-    /// nvcc's options for what it reads when it runs, such as `-fatbin kernel.cu -o kernel.fatbin`: each in the
-    /// folder of the first source.
+    /// nvcc's options for what it reads when it runs, such as `-fatbin kernel.cu -o kernel.fatbin`: each in
+    /// the folder of the first source.
     #[serde(default)]
     pub(super) before: Vec<Vec<String>>,
     #[serde(default)]
