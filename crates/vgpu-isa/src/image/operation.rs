@@ -116,6 +116,10 @@ impl ImageOp {
         let channels = if kind == ImageKind::Gather { 4 } else { image.mask.count_ones().max(1) };
         let registers = if op.d16 { channels.div_ceil(2) } else { channels };
         op.data_count = (registers + u32::from(op.status)) as u8;
+        // LLVM may have taken the data to be shorter. Registers past the last one do not exist.
+        if u32::from(image.data.0) + u32::from(op.data_count) > 256 {
+            return None;
+        }
         let all =
             image.addresses.iter().flat_map(|&(first, count)| (0..count).map(move |i| first as u32 + i));
         for (place, register) in op.addresses.iter_mut().zip(all) {
