@@ -1,4 +1,4 @@
-// CUDA's <cuda.h> for AMD targets: the driver's names, mapped to HIP's. A CUdeviceptr is a pointer, as in HIP.
+// CUDA's <cuda.h> for AMD targets: the driver's names, mapped to HIP's.
 #pragma once
 #define __cuda_cuda_h__
 #include "ferrocm_letters_begin.h"
@@ -16,6 +16,7 @@ struct CUresult {
 };
 #endif
 #if !defined(__HIPCC_RTC__) && (defined(__FERROCM_CUDA__) || !defined(__HIPCC__))
+#include "ferrocm_driver_addresses.h"
 #include "ferrocm_driver_types.h"
 #include "ferrocm_driver_composed.h"
 #include "ferrocm_driver_refused.h"

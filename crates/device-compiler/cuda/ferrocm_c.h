@@ -32,6 +32,7 @@ typedef struct hipArray hipArray;
 #include "ferrocm_runtime_composed.h"
 #include "ferrocm_entries.h"
 #include "ferrocm_runtime_refused.h"
+#include "ferrocm_driver_addresses.h"
 #include "ferrocm_driver_types.h"
 #include "ferrocm_driver_composed.h"
 #include "ferrocm_driver_refused.h"

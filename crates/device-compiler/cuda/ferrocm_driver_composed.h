@@ -163,19 +163,19 @@ __CUDA_API CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig
 }
 
 // Copies by addresses, which say themselves where they are.
-__CUDA_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) { return (hipMemcpy)(to, from, size, hipMemcpyDefault); }
+__CUDA_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) { return (hipMemcpy)((void *)to, (const void *)from, size, hipMemcpyDefault); }
 __CUDA_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-    return (hipMemcpyAsync)(to, from, size, hipMemcpyDefault, stream);
+    return (hipMemcpyAsync)((void *)to, (const void *)from, size, hipMemcpyDefault, stream);
 }
 __CUDA_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size) {
     (void)there;
     (void)here;
-    return (hipMemcpy)(to, from, size, hipMemcpyDefault);
+    return (hipMemcpy)((void *)to, (const void *)from, size, hipMemcpyDefault);
 }
 __CUDA_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size, CUstream stream) {
     (void)there;
     (void)here;
-    return (hipMemcpyAsync)(to, from, size, hipMemcpyDefault, stream);
+    return (hipMemcpyAsync)((void *)to, (const void *)from, size, hipMemcpyDefault, stream);
 }
 __CUDA_API HIP_MEMCPY3D __cuda_without_contexts(const CUDA_MEMCPY3D_PEER *from) {
     HIP_MEMCPY3D to;
@@ -187,7 +187,7 @@ __CUDA_API HIP_MEMCPY3D __cuda_without_contexts(const CUDA_MEMCPY3D_PEER *from) 
     to.S##LOD = from->S##LOD;                 \
     to.S##MemoryType = from->S##MemoryType;   \
     to.S##Host = from->S##Host;               \
-    to.S##Device = from->S##Device;           \
+    to.S##Device = (void *)from->S##Device;   \
     to.S##Array = from->S##Array;             \
     to.S##Pitch = from->S##Pitch;             \
     to.S##Height = from->S##Height
@@ -213,7 +213,7 @@ __CUDA_API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream
     plain = __cuda_without_contexts(copy);
     return (hipDrvMemcpy3DAsync)(&plain, stream);
 }
-#define cuIpcOpenMemHandle_v2 hipIpcOpenMemHandle
+#define cuIpcOpenMemHandle_v2 cuIpcOpenMemHandle
 
 #if HIP_VERSION_MAJOR >= 7
 // Streams. No stream is of a green context.
@@ -374,14 +374,14 @@ __CUDA_API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *place, CU
 __CUDA_API CUresult cuMemSetMemPool(CUmemLocation *place, CUmemAllocationType type, CUmemoryPool pool) { return cudaMemSetMemPool(place, type, pool); }
 __CUDA_API CUresult cuMemPrefetchBatchAsync(CUdeviceptr *at, size_t *sizes, size_t count, CUmemLocation *places, size_t *first, size_t places_count,
                                             unsigned long long flags, CUstream stream) {
-    return cudaMemPrefetchBatchAsync(at, sizes, count, places, first, places_count, flags, stream);
+    return cudaMemPrefetchBatchAsync((void **)at, sizes, count, places, first, places_count, flags, stream);
 }
 __CUDA_API CUresult cuMemDiscardBatchAsync(CUdeviceptr *at, size_t *sizes, size_t count, unsigned long long flags, CUstream stream) {
-    return cudaMemDiscardBatchAsync(at, sizes, count, flags, stream);
+    return cudaMemDiscardBatchAsync((void **)at, sizes, count, flags, stream);
 }
 __CUDA_API CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *at, size_t *sizes, size_t count, CUmemLocation *places, size_t *first,
                                                       size_t places_count, unsigned long long flags, CUstream stream) {
-    return cudaMemDiscardAndPrefetchBatchAsync(at, sizes, count, places, first, places_count, flags, stream);
+    return cudaMemDiscardAndPrefetchBatchAsync((void **)at, sizes, count, places, first, places_count, flags, stream);
 }
 
 // Graphs. CUDA's newer forms of kernel nodes differ in a field that HIP lacks.
@@ -401,15 +401,15 @@ __CUDA_API CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgrap
 }
 // Functions with two forms: without a suffix, the version of CUDA decides in C, and the arguments in C++.
 __CUDA_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t size, CUmem_advise advice, CUmemLocation place) {
-    return (hipMemAdvise_v2)(at, size, advice, place);
+    return (hipMemAdvise_v2)((const void *)at, size, advice, place);
 }
 __CUDA_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr at, size_t size, CUmemLocation place, unsigned flags, CUstream stream) {
-    return (hipMemPrefetchAsync_v2)(at, size, place, flags, stream);
+    return (hipMemPrefetchAsync_v2)((const void *)at, size, place, flags, stream);
 }
 __CUDA_API CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes,
                                           size_t *first, size_t attributes_count, CUstream stream) {
     size_t failed;
-    return (hipMemcpyBatchAsync)(to, from, sizes, count, attributes, first, attributes_count, &failed, stream);
+    return (hipMemcpyBatchAsync)((void **)to, (void **)from, sizes, count, attributes, first, attributes_count, &failed, stream);
 }
 __CUDA_API CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, unsigned long long flags, CUstream stream) {
     size_t failed;
@@ -468,17 +468,17 @@ __CUDA_API CUresult cuCtxCreate(CUcontext *context, unsigned flags, CUdevice dev
 __CUDA_API CUresult cuCtxCreate(CUcontext *context, CUctxCreateParams *parameters, unsigned flags, CUdevice device) {
     return cuCtxCreate_v4(context, parameters, flags, device);
 }
-__CUDA_API CUresult cuMemAdvise(CUdeviceptr at, size_t size, CUmem_advise advice, CUdevice device) { return (hipMemAdvise)(at, size, advice, device); }
+__CUDA_API CUresult cuMemAdvise(CUdeviceptr at, size_t size, CUmem_advise advice, CUdevice device) { return (hipMemAdvise)((const void *)at, size, advice, device); }
 __CUDA_API CUresult cuMemAdvise(CUdeviceptr at, size_t size, CUmem_advise advice, CUmemLocation place) { return cuMemAdvise_v2(at, size, advice, place); }
 __CUDA_API CUresult cuMemPrefetchAsync(CUdeviceptr at, size_t size, CUdevice device, CUstream stream) {
-    return (hipMemPrefetchAsync)(at, size, device, stream);
+    return (hipMemPrefetchAsync)((const void *)at, size, device, stream);
 }
 __CUDA_API CUresult cuMemPrefetchAsync(CUdeviceptr at, size_t size, CUmemLocation place, unsigned flags, CUstream stream) {
     return cuMemPrefetchAsync_v2(at, size, place, flags, stream);
 }
 __CUDA_API CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *first,
                                        size_t attributes_count, size_t *failed, CUstream stream) {
-    return (hipMemcpyBatchAsync)(to, from, sizes, count, attributes, first, attributes_count, failed, stream);
+    return (hipMemcpyBatchAsync)((void **)to, (void **)from, sizes, count, attributes, first, attributes_count, failed, stream);
 }
 __CUDA_API CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *first,
                                        size_t attributes_count, CUstream stream) {
@@ -561,9 +561,10 @@ __CUDA_API CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNo
 #define cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
 #else
 #define cuCtxCreate hipCtxCreate
-#define cuMemAdvise hipMemAdvise
-#define cuMemPrefetchAsync hipMemPrefetchAsync
-#define cuMemcpyBatchAsync hipMemcpyBatchAsync
+CUresult cuMemAdvise(CUdeviceptr at, size_t size, CUmem_advise advice, CUdevice device) __asm__("hipMemAdvise");
+CUresult cuMemPrefetchAsync(CUdeviceptr at, size_t size, CUdevice device, CUstream stream) __asm__("hipMemPrefetchAsync");
+CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *first,
+                            size_t attributes_count, size_t *failed, CUstream stream) __asm__("hipMemcpyBatchAsync");
 #define cuMemcpy3DBatchAsync hipMemcpy3DBatchAsync
 #define cuGraphAddDependencies hipGraphAddDependencies
 #define cuGraphRemoveDependencies hipGraphRemoveDependencies

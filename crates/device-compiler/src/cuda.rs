@@ -216,6 +216,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_convert.h"
     "ferrocm_corrected.h"
     "ferrocm_device.h"
+    "ferrocm_driver_addresses.h"
     "ferrocm_driver_composed.h"
     "ferrocm_driver_refused.h"
     "ferrocm_driver_table.h"

@@ -1,5 +1,6 @@
 //! `ferrocm hipcc` and `ferrocm nvcc`. The compiled programs run on virtual GPUs.
 
+mod addresses;
 mod images;
 mod libraries;
 mod names;
