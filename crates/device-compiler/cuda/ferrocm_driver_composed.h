@@ -461,9 +461,17 @@ __CUDA_API CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgrap
 #undef cuGraphNodeGetDependentNodes
 #undef cuGraphAddNode
 #undef cuGraphExecUpdate
+#undef cuGraphInstantiate
 #undef cuStreamGetCaptureInfo
 #undef cuStreamUpdateCaptureDependencies
 #if defined(__cplusplus)
+__CUDA_API CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+    return (hipGraphInstantiateWithFlags)(exec, graph, flags);
+}
+// CUDA 11's form.
+__CUDA_API CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *failed, char *log, size_t size) {
+    return (hipGraphInstantiate)(exec, graph, failed, log, size);
+}
 __CUDA_API CUresult cuCtxCreate(CUcontext *context, unsigned flags, CUdevice device) { return (hipCtxCreate)(context, flags, device); }
 __CUDA_API CUresult cuCtxCreate(CUcontext *context, CUctxCreateParams *parameters, unsigned flags, CUdevice device) {
     return cuCtxCreate_v4(context, parameters, flags, device);
@@ -545,6 +553,7 @@ __CUDA_API CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNo
 }
 #else
 #define cuGraphExecUpdate cuGraphExecUpdate_v2
+#define cuGraphInstantiate hipGraphInstantiateWithFlags
 #if CUDA_VERSION >= 13000
 #define cuCtxCreate cuCtxCreate_v4
 #define cuMemAdvise cuMemAdvise_v2
