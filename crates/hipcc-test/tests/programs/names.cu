@@ -113,8 +113,8 @@ static void memory() {
     FINE(cuStreamGetGreenCtx(stream, &green));
     CHECK(green == nullptr);
     int from[2] = {3, 4};
-    FINE(cuMemcpy(at, from, 4));
-    FINE(cuMemcpyAsync(at + 1, from + 1, 4, stream));
+    FINE(cuMemcpy(reinterpret_cast<CUdeviceptr>(at), reinterpret_cast<CUdeviceptr>(from), 4));
+    FINE(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(at + 1), reinterpret_cast<CUdeviceptr>(from + 1), 4, stream));
     FINE(cudaStreamSynchronize(stream));
     CHECK(at[0] == 3 && at[1] == 4);
     cudaMemLocation place = {};
