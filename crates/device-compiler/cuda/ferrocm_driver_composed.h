@@ -162,6 +162,47 @@ __CUDA_API CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig
     return (hipFuncSetSharedMemConfig)((const void *)function, config);
 }
 
+// HIP's functions take no shared memory that depends on the size of a block.
+__CUDA_API hipError_t __cu_occupancy(int *grid, int *block, CUfunction function, CUoccupancyB2DSize shared, size_t size, int limit) {
+    int device = 0, processors = 0, most = 0, best = 0, threads;
+    hipError_t status = hipSuccess;
+    if (shared == 0)
+        return (hipModuleOccupancyMaxPotentialBlockSize)(grid, block, function, size, limit);
+    if (grid == 0 || block == 0)
+        return hipErrorInvalidValue;
+    status = (hipGetDevice)(&device);
+    if (status == hipSuccess)
+        status = (hipDeviceGetAttribute)(&processors, hipDeviceAttributeMultiprocessorCount, device);
+    if (status == hipSuccess)
+        status = (hipFuncGetAttribute)(&most, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    if (status != hipSuccess)
+        return status;
+    if (limit > 0 && limit < most)
+        most = limit;
+    for (threads = most; threads > 0; threads = (threads - 1) / 32 * 32) {
+        int blocks = 0;
+        status = (hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, function, threads, shared(threads));
+        if (status != hipSuccess)
+            return status;
+        if (blocks * threads > best) {
+            best = blocks * threads;
+            *grid = blocks * processors;
+            *block = threads;
+        }
+    }
+    return best > 0 ? hipSuccess : hipErrorInvalidValue;
+}
+#undef cuOccupancyMaxPotentialBlockSize
+__CUDA_API CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction function, CUoccupancyB2DSize shared, size_t size, int limit) {
+    return __cu_occupancy(grid, block, function, shared, size, limit);
+}
+// The flag is about caches.
+#undef cuOccupancyMaxPotentialBlockSizeWithFlags
+__CUDA_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction function, CUoccupancyB2DSize shared, size_t size,
+                                                              int limit, unsigned flags) {
+    return flags > 1 ? hipErrorInvalidValue : __cu_occupancy(grid, block, function, shared, size, limit);
+}
+
 // Copies by addresses, which say themselves where they are.
 __CUDA_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) { return (hipMemcpy)((void *)to, (const void *)from, size, hipMemcpyDefault); }
 __CUDA_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {

@@ -95,6 +95,15 @@ int main() {
     OK(cuCtxSynchronize());
     OK(cuMemcpyDtoH(host, a, 20));
     EXPECT(host[1] == 7 && host[2] == 3 && host[3] == 3 && host[4] == 7);
+    // Sizes of blocks, with shared memory of any block, or of each size.
+    CUfunction function = nullptr;
+    OK(CUresult(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(count))));
+    int grid = 0, block = 0;
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 128));
+    EXPECT(grid > 0 && block == 128);
+    auto each = [](int threads) { return size_t(threads) * 256; };
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, each, 0, 0));
+    EXPECT(grid > 0 && block > 0 && block % 32 == 0 && block <= 256);
     // Functions have addresses, and CUDA's types.
     CUresult (*allocate)(CUdeviceptr *, size_t) = cuMemAlloc;
     CUdeviceptr other = 0;
