@@ -66,7 +66,7 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
         return Some(Lowered { run, imm: i64::from(memory.offset), status: None });
     }
     if inst.format == Format::Mimg {
-        image::operation(inst)?;
+        inst.image()?;
         return Some(Lowered { run: image::handler(lanes), imm: 0, status: None });
     }
     // Compute queues have no global data share.

@@ -302,6 +302,11 @@ pub struct Inst {
 }
 
 impl Inst {
+    /// What it does to an image, if it is an image instruction that is executed.
+    pub fn image(&self) -> Option<ImageOp> {
+        self.graphics.and_then(|graphics| graphics.image)
+    }
+
     /// Where a branch or a call with an immediate goes, if the instruction is at `address`.
     pub(super) fn branch_target(&self, address: u64) -> Option<u64> {
         let offset = match (self.op.has(Fact::BRANCH) || self.op == Op::SCallB64, self.src[0]) {

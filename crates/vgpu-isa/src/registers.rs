@@ -94,7 +94,7 @@ impl Inst {
             }
             add(&mut found.written, dst, dwords(signature.dst, lanes));
         }
-        if let Some(image) = self.graphics.and_then(|graphics| graphics.image) {
+        if let Some(image) = self.image() {
             image.registers(&mut found.read, &mut found.written);
         }
         self.add_implicit(&mut found, lanes);

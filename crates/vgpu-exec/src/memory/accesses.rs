@@ -134,7 +134,7 @@ impl Accesses {
             return;
         }
         let Some(code) = unit.memory_code(number) else { return };
-        if let Some(op) = image::operation(inst) {
+        if let Some(op) = inst.image() {
             // SAFETY: the caller's promise.
             unsafe { image::accesses(op, wave, code.generation, &mut self.0) };
             return;

@@ -6,7 +6,7 @@
 use gpu_report::{AccessKind, FaultKind, Space};
 use half::f16;
 use vgpu_isa::{
-    Clamp, Generation, ImageCoordinates, ImageError, ImageKind, ImageOp, ImageResource, ImageSampler, Inst,
+    Clamp, Generation, ImageCoordinates, ImageError, ImageKind, ImageOp, ImageResource, ImageSampler,
     NumberFormat, scalar,
 };
 
@@ -22,11 +22,6 @@ use crate::{Code, Flow, Handler, Wave};
 const TAPS: usize = 8;
 /// The fraction's bits of a weight.
 const FRACTION: u32 = 8;
-
-/// What an image instruction does.
-pub(super) fn operation(inst: &Inst) -> Option<ImageOp> {
-    inst.graphics.and_then(|graphics| graphics.image)
-}
 
 /// The handler of all of them.
 pub(super) fn handler(lanes: usize) -> Handler {
@@ -298,7 +293,7 @@ impl Body for Image {
 
 #[inline(never)]
 unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
-    let Some(op) = wave.inst(code).as_ref().and_then(operation) else { return Flow::Next };
+    let Some(op) = wave.inst(code).and_then(|inst| inst.image()) else { return Flow::Next };
     let view = match View::new(wave, op, code.generation) {
         Ok(view) => view,
         Err(what) => {

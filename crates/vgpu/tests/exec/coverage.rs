@@ -22,7 +22,7 @@ struct Row {
 const NOT_COMPUTE: &[Row] = &[
     Row {
         why: "comparisons of depths, rays, cubes, several samples in a pixel, atomic operations on images",
-        which: |i, _| i.op == Op::Image && i.graphics.is_none_or(|graphics| graphics.image.is_none()),
+        which: |i, _| i.op == Op::Image && i.image().is_none(),
     },
     Row { why: "exports feed fixed-function graphics", which: |i, _| i.op == Op::Export },
     Row {

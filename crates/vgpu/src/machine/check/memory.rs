@@ -20,7 +20,7 @@ impl Values {
         {
             return self.fault(Use::Address, state.scalar_from[usize::from(scalar::M0)], None);
         }
-        let image = inst.graphics.and_then(|graphics| graphics.image);
+        let image = inst.image();
         let first = vector(inst.src[0]).map_or(0..0, |register| register..register + width(0));
         // Descriptors say how many registers an image's address takes where the instruction does not.
         let of_image = image.and_then(|image| Some((image, image.address_count(image.coordinates?))));
@@ -165,7 +165,7 @@ impl Values {
 
     /// Registers that an instruction loads.
     fn loaded_registers(&self, step: &Step<'_>) -> usize {
-        match step.resolved.graphics.and_then(|graphics| graphics.image) {
+        match step.resolved.image() {
             Some(image) => usize::from(image.data_count) - usize::from(image.status),
             None => step.resolved.op.signature().dst.dwords() as usize,
         }
@@ -186,7 +186,7 @@ impl Values {
 
     /// Unknown bits of the registers that a lane stores as one element.
     fn converted(&self, index: usize, step: &Step<'_>, access: &LaneAccess, lane: usize) -> Vec<u8> {
-        let data = match step.resolved.graphics.and_then(|graphics| graphics.image) {
+        let data = match step.resolved.image() {
             Some(image) => 4 * usize::from(image.data_count),
             None => step.resolved.op.signature().src[1].bits() as usize / 8,
         };

@@ -340,8 +340,7 @@ impl Values {
         if !step.accesses.is_empty() && !is_vector {
             self.check_addresses(index, step, wave)?;
             let state = &mut self.waves[index];
-            let has_status =
-                inst.graphics.and_then(|graphics| graphics.image).is_some_and(|image| image.status);
+            let has_status = inst.image().is_some_and(|image| image.status);
             if inst.mem.tfe || has_status {
                 // The status register.
                 written().last().into_iter().for_each(|register| state.clear(register, wave.active()));
