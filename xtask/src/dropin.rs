@@ -128,12 +128,16 @@ pub(crate) fn hip_and_hiprtc() -> Result<[PathBuf; 2]> {
     Ok([built.linked(HIP)?, built.linked(HIPRTC)?])
 }
 
-/// Builds HIP and the program `ferrocm` like the tests; returns the folder of the library, and the program.
-pub(crate) fn hip_and_program() -> Result<(PathBuf, PathBuf)> {
+/// Builds the libraries for programs, and the program `ferrocm`, like the tests; returns the folder of the
+/// libraries, and the program.
+pub(crate) fn libraries_and_program() -> Result<(PathBuf, PathBuf)> {
     let mut command = build_with_program(false);
     for_test_devices(&mut command);
     let built = Built::from(false, command)?;
-    Ok((built.linked(HIP)?, built.program.context("cargo made no program ferrocm")?))
+    for library in libraries::FOR_PROGRAMS {
+        built.linked(Library::of(library)?)?;
+    }
+    Ok((folder_of(false), built.program.context("cargo made no program ferrocm")?))
 }
 
 /// Builds the virtual GPU's libraries, and the others that replace AMD's.

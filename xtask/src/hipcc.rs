@@ -20,7 +20,7 @@ pub(crate) struct Options {
 
 /// Builds library and program, and becomes the program's `command`.
 pub(crate) fn run(command: &str, Options { arguments }: &Options) -> Result<ExitCode> {
-    let (folder, program) = dropin::hip_and_program()?;
+    let (folder, program) = dropin::libraries_and_program()?;
     let mut ferrocm = Command::new(&program);
     ferrocm.arg(command).args(arguments);
     if std::env::var_os(LIBRARIES_VARIABLE).is_none_or(|value| value.is_empty()) {

@@ -39,3 +39,34 @@ TILE(s8_16_16_16, signed char, signed char, int, 16, 16, 16, row_major, col_majo
 TILE(u8_8_32_16, unsigned char, unsigned char, int, 8, 32, 16, col_major, row_major, false)
 TILE(tf32_16_16_8, float, wmma::precision::tf32, float, 16, 16, 8, row_major, col_major, true)
 TILE(f64_8_8_4, double, double, double, 8, 8, 4, row_major, col_major, true)
+
+// Elements of four bits and of one: D = A B + C, then the counts of bits that differ and of bits in common.
+template <typename T> static __device__ void packed(const int *a, const int *b, const int *c, int *d, bool satf) {
+    wmma::fragment<wmma::matrix_a, 8, 8, 32, T, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 8, 8, 32, T, wmma::col_major> fb;
+    wmma::fragment<wmma::accumulator, 8, 8, 32, int> fc;
+    wmma::load_matrix_sync(fa, a, 64);
+    wmma::load_matrix_sync(fb, b, 32);
+    wmma::load_matrix_sync(fc, c, 8, wmma::mem_row_major);
+    wmma::mma_sync(fc, fa, fb, fc, satf);
+    wmma::store_matrix_sync(d, fc, 8, wmma::mem_col_major);
+}
+extern "C" __global__ void packed_s4(const int *a, const int *b, const int *c, int *d) {
+    packed<wmma::experimental::precision::s4>(a, b, c, d, true);
+}
+extern "C" __global__ void packed_u4(const int *a, const int *b, const int *c, int *d) {
+    packed<wmma::experimental::precision::u4>(a, b, c, d, false);
+}
+extern "C" __global__ void packed_b1(const int *a, const int *b, int *d) {
+    wmma::fragment<wmma::matrix_a, 8, 8, 128, wmma::experimental::precision::b1, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 8, 8, 128, wmma::experimental::precision::b1, wmma::col_major> fb;
+    wmma::fragment<wmma::accumulator, 8, 8, 128, int> fc;
+    wmma::load_matrix_sync(fa, a, 256);
+    wmma::load_matrix_sync(fb, b, 128);
+    wmma::fill_fragment(fc, 3);
+    wmma::bmma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(d, fc, 8, wmma::mem_row_major);
+    wmma::fill_fragment(fc, 0);
+    wmma::bmma_sync(fc, fa, fb, fc, wmma::experimental::bmmaBitOpAND, wmma::experimental::bmmaAccumulateOpPOPC);
+    wmma::store_matrix_sync(d + 64, fc, 8, wmma::mem_row_major);
+}

@@ -1,11 +1,21 @@
 // cuda::std and its neighbours: containers, limits, bits, algorithms, atomics of every scope.
 #include <cuda/atomic>
 #include <cuda/cmath>
+#include <cuda/annotated_ptr>
+#include <cuda/discard_memory>
 #include <cuda/functional>
+#include <cuda/latch>
+#include <cuda/semaphore>
+#include <cuda/stream_ref>
 #include <cuda/std/algorithm>
 #include <cuda/std/array>
 #include <cuda/std/atomic>
 #include <cuda/std/bit>
+#include <cuda/std/cassert>
+#include <cuda/std/chrono>
+#include <cuda/std/cstring>
+#include <cuda/std/memory>
+#include <cuda/std/string_view>
 #include <cuda/std/cmath>
 #include <cuda/std/complex>
 #include <cuda/std/functional>
@@ -122,4 +132,51 @@ extern "C" __global__ void atomics(const int *in, int *out, double *sums, unsign
     cuda::atomic_thread_fence(std_::memory_order_seq_cst, cuda::thread_scope_device);
     if (threadIdx.x == 0)
         atomicAdd(out + 7, local.load());
+}
+
+// Every wave writes, counts the latch down and waits for the others before it reads. One lane of each at a time holds the semaphore.
+extern "C" __global__ void waits(int *out, int *sums) {
+    typedef cuda::latch<cuda::thread_scope_block> latch;
+    typedef cuda::binary_semaphore<cuda::thread_scope_block> semaphore;
+    __shared__ alignas(latch) char of_latch[sizeof(latch)];
+    __shared__ alignas(semaphore) char of_semaphore[sizeof(semaphore)];
+    __shared__ int held, passed;
+    latch &all = *reinterpret_cast<latch *>(of_latch);
+    semaphore &one = *reinterpret_cast<semaphore *>(of_semaphore);
+    if (threadIdx.x == 0) {
+        std_::construct_at(&all, static_cast<ptrdiff_t>(blockDim.x));
+        std_::construct_at(&one, static_cast<ptrdiff_t>(1));
+        held = passed = 0;
+    }
+    __syncthreads();
+    cuda::annotated_ptr<int, cuda::access_property::persisting> place(out, cuda::access_property::persisting{});
+    place[threadIdx.x] = static_cast<int>(threadIdx.x) + 1;
+    __threadfence_block();
+    all.count_down();
+    all.wait();
+    int sum = 0;
+    for (unsigned i = 0; i < blockDim.x; i++)
+        sum += place[i];
+    sums[threadIdx.x] = all.try_wait() ? sum : -1;
+    if (threadIdx.x % 64 == 0) {
+        one.acquire();
+        volatile int *holders = &held;
+        const int before = *holders;
+        *holders = before + 1;
+        // Nobody else is in here.
+        if (before != 0 || one.try_acquire())
+            passed = 1000;
+        *holders = 0;
+        passed += 1;
+        one.release();
+    }
+    __syncthreads();
+    constexpr std_::chrono::milliseconds second = std_::chrono::seconds(1);
+    constexpr std_::string_view text("four");
+    static_assert(second.count() == 1000 && text.size() == 4, "constant expressions");
+    if (threadIdx.x == 0) {
+        out[blockDim.x] = passed;
+        cuda::discard_memory(out, 0);
+        assert(passed < 1000);
+    }
 }

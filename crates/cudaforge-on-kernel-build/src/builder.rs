@@ -136,7 +136,7 @@ impl KernelBuilder {
         Ok(self)
     }
 
-    /// Builds fail: CUTLASS cannot be compiled for AMD GPUs.
+    /// Adds [CUTLASS's](crate::ExternalDependency::cutlass) headers, and defines `USE_CUTLASS`.
     #[must_use]
     pub fn with_cutlass(mut self, commit: Option<&str>) -> Self {
         self.dependencies = self.dependencies.with_cutlass(commit);
@@ -295,6 +295,9 @@ impl KernelBuilder {
         builder = builder.nvidia_if_named(nvidia);
         for folder in self.dependencies.fetch_folders(&self.out_dir)? {
             builder = builder.include(folder);
+        }
+        if self.dependencies.has_cutlass() {
+            builder = builder.flag("-DUSE_CUTLASS");
         }
         for path in self.sources.watch_paths() {
             builder = builder.watch(path);

@@ -8,6 +8,8 @@ use crate::{Error, Result};
 
 /// The name of the dependency on CUTLASS.
 const CUTLASS: &str = "cutlass";
+/// The commit that cudaforge takes if the script names none.
+const CUTLASS_COMMIT: &str = "7127592069c2fe01b041e174ba4345ef9b279671";
 
 /// A git repository with headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +29,15 @@ pub struct ExternalDependency {
 }
 
 impl ExternalDependency {
-    /// CUTLASS, which cannot be compiled for AMD GPUs.
+    /// CUTLASS. Its products up to those of Ada GPUs compile for AMD GPUs, as functions of CUDA's headers for
+    /// them; those of Hopper and later GPUs do not.
     #[must_use]
     pub fn cutlass(commit: Option<&str>) -> Self {
         Self::git(
             CUTLASS,
             "https://github.com/NVIDIA/cutlass.git",
-            commit.unwrap_or("main"),
-            vec!["include"],
+            commit.unwrap_or(CUTLASS_COMMIT),
+            vec!["include", "tools/util/include"],
             vec![],
             false,
         )
@@ -166,7 +169,7 @@ impl DependencyManager {
     /// Fetches everything and returns the compiler's options for the headers.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] with CUTLASS; those of [`ExternalDependency::fetch`].
+    /// Those of [`ExternalDependency::fetch`].
     pub fn fetch_all(&self, out_dir: &Path) -> Result<Vec<String>> {
         let folders = self.fetch_folders(out_dir)?;
         Ok(folders.into_iter().map(|folder| format!("-I{}", folder.display())).collect())
@@ -176,9 +179,6 @@ impl DependencyManager {
     pub(crate) fn fetch_folders(&self, out_dir: &Path) -> Result<Vec<PathBuf>> {
         let mut folders = self.includes.clone();
         for dependency in &self.dependencies {
-            if dependency.name == CUTLASS {
-                return Err(no_cutlass());
-            }
             folders.extend(dependency.folders(&dependency.fetch(out_dir)?));
         }
         Ok(folders)
@@ -202,16 +202,27 @@ impl DependencyManager {
     }
 }
 
-fn no_cutlass() -> Error {
-    let text = "the kernels need CUTLASS, which is written for NVIDIA's instructions and cannot be compiled for AMD GPUs; disable \
-                the feature that needs it";
-    Error::InvalidConfig(text.to_owned())
-}
-
-/// Always `None`: [CUTLASS](ExternalDependency::cutlass) would not help.
+/// A checkout of CUTLASS that Cargo has made for a git dependency, if there is one.
 #[must_use]
 pub fn resolve_cutlass_from_cargo_checkouts() -> Option<PathBuf> {
-    None
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))?;
+    cutlass_below(&home.join("git/checkouts"))
+}
+
+/// A folder of headers named CUTLASS in a folder that has one for each repository, with one for each commit.
+fn cutlass_below(checkouts: &Path) -> Option<PathBuf> {
+    let inner = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let named = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("{CUTLASS}-")))
+    };
+    let commits = inner(checkouts).into_iter().filter(named).flat_map(|repository| inner(&repository));
+    commits.into_iter().find(|commit| commit.join("include").is_dir())
 }
 
 #[cfg(test)]
@@ -271,10 +282,26 @@ mod tests {
     }
 
     #[test]
-    fn cutlass_is_refused() {
-        let manager = DependencyManager::new().with_cutlass(None);
-        assert!(manager.has_cutlass());
-        let error = manager.fetch_all(Path::new("/nowhere")).unwrap_err().to_string();
-        assert!(error.contains("CUTLASS"), "{error}");
+    fn cutlass_is_a_repository_with_two_folders_of_headers() {
+        let manager = DependencyManager::new().with_cutlass(Some("0123"));
+        assert!(manager.has_cutlass() && !DependencyManager::new().has_cutlass());
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().join("cutlass-0123");
+        // It is there already.
+        std::fs::create_dir(&folder).unwrap();
+        let expected = [folder.clone(), folder.join("include"), folder.join("tools/util/include")];
+        assert_eq!(manager.fetch_folders(out.path()).unwrap(), expected);
+        assert_eq!(ExternalDependency::cutlass(None).commit, CUTLASS_COMMIT);
+    }
+
+    #[test]
+    fn cargos_checkout_of_cutlass_is_found() {
+        let checkouts = tempfile::tempdir().unwrap();
+        assert_eq!(cutlass_below(checkouts.path()), None);
+        for path in ["candle-1/2/include", "cutlass-a/1/docs", "cutlass-a/2/include", "cutlass/3/include"] {
+            std::fs::create_dir_all(checkouts.path().join(path)).unwrap();
+        }
+        assert_eq!(cutlass_below(checkouts.path()), Some(checkouts.path().join("cutlass-a/2")));
+        assert_eq!(cutlass_below(&checkouts.path().join("gone")), None);
     }
 }

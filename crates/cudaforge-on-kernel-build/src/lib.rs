@@ -29,8 +29,9 @@
 //!   `CUDA_COMPUTE_CAP` is set. Compute capabilities change nothing in the code.
 //! - [`kernel_build`]'s cache keeps compiled code, so there is no `BuildCache`. There is no `CudaToolkit`
 //!   either.
-//! - CUTLASS is written for NVIDIA's instructions: a builder [told to use it](KernelBuilder::with_cutlass)
-//!   fails when it builds.
+//! - [CUTLASS](KernelBuilder::with_cutlass) is for NVIDIA's instructions. Those of GPUs up to Ada's are
+//!   functions here, which compute the same without matrix units, and so slowly; kernels for Hopper and later
+//!   GPUs do not compile.
 //! - `git` fetches a git dependency completely, to the output folder.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]

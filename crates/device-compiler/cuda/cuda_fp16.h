@@ -19,7 +19,9 @@ struct __attribute__((aligned(2))) __half_raw {
     __half_raw() = default;
     template <typename T, typename = typename __cuda_half::when<__is_integral(T)>::type>
     __host__ __device__ constexpr __half_raw(T bits) : x(static_cast<unsigned short>(bits)) {}
-    __host__ __device__ constexpr __half_raw(_Float16 number) : x(__builtin_bit_cast(unsigned short, number)) {}
+    // No conversion: a __half converts to both.
+    template <typename T, typename __cuda_half::when<__is_same(T, _Float16)>::type * = nullptr>
+    __host__ __device__ constexpr __half_raw(T number) : x(__builtin_bit_cast(unsigned short, number)) {}
 };
 struct __attribute__((aligned(4))) __half2_raw {
     unsigned short x, y;

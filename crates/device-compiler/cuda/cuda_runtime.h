@@ -30,7 +30,11 @@
 #undef nodiscard
 #define nodiscard maybe_unused
 #include "ferrocm_values_begin.h"
+// The type has CUDA's name, which may then also be that of a program's functions.
+#define hipError_t cudaError
 #include <hip/hip_runtime_api.h>
+#undef hipError_t
+typedef cudaError hipError_t;
 #include "ferrocm_values_end.h"
 #pragma pop_macro("nodiscard")
 #undef warpSize
@@ -45,7 +49,11 @@
 #elif !defined(__HIPCC__)
 // A compiler of plain C++.
 #include "ferrocm_values_begin.h"
+// The type has CUDA's name, which may then also be that of a program's functions.
+#define hipError_t cudaError
 #include <hip/hip_runtime_api.h>
+#undef hipError_t
+typedef cudaError hipError_t;
 #include "ferrocm_values_end.h"
 #endif
 #include <hip/hip_runtime.h>
@@ -59,6 +67,10 @@
 // Left over in HIP's headers.
 #undef MASK1
 #undef MASK2
+// The function for devices came after std's header.
+namespace std {
+using ::printf;
+} // namespace std
 #endif
 #endif
 #if defined(__FERROCM_CUDA__)

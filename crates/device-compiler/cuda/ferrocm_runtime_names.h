@@ -43,7 +43,12 @@
 #define cudaErrorStreamCaptureUnsupported hipErrorStreamCaptureUnsupported
 #define cudaErrorStreamCaptureInvalidated hipErrorStreamCaptureInvalidated
 #define cudaErrorGraphExecUpdateFailure hipErrorGraphExecUpdateFailure
+#if defined(__HIPCC_RTC__) || !defined(__cplusplus) || (defined(__HIPCC__) && !defined(__FERROCM_CUDA__))
 #define cudaError hipError_t
+#else
+#undef cudaError_enum
+#define cudaError_enum cudaError
+#endif
 #define cudaErrorNoKernelImageForDevice hipErrorNoBinaryForGpu
 #define cudaErrorMemoryAllocation hipErrorOutOfMemory
 #define cudaErrorCudartUnloading hipErrorDeinitialized

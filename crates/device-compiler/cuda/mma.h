@@ -11,6 +11,7 @@
 #include "cuda_runtime.h"
 #include "cuda_fp16.h"
 #include "cuda_bf16.h"
+#include "ferrocm_ptx.h"
 
 #define __CUDA_MMA_INLINE static __device__ __attribute__((always_inline, unused)) inline
 
@@ -473,6 +474,101 @@ __CUDA_MMA_INLINE void mma_sync(fragment<accumulator, M, N, K, D> &d, const frag
             d.x[e] = rounded<D>::of(total[e], satf);
         }
     }
+}
+
+// Elements of fewer than eight bits, in words whose place PTX specifies: programs exchange them with the registers of `mma`.
+namespace experimental {
+namespace precision {
+struct u4 {};
+struct s4 {};
+struct b1 {};
+} // namespace precision
+enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
+enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
+} // namespace experimental
+
+namespace __cuda_mma {
+// How many elements of a line of K are in a word of a lane, and the element of `mma`.
+template <typename T> struct packed;
+template <> struct packed<experimental::precision::u4> {
+    typedef __cuda_ptx::u4 element;
+    static constexpr int count = 8;
+};
+template <> struct packed<experimental::precision::s4> {
+    typedef __cuda_ptx::s4 element;
+    static constexpr int count = 8;
+};
+template <> struct packed<experimental::precision::b1> { static constexpr int count = 32; };
+// One word of each lane.
+struct word {
+    typedef int element_type;
+    typedef int storage_element_type;
+    static constexpr int num_elements = 1;
+    static constexpr int num_storage_elements = 1;
+    int x[1];
+};
+// Row `lane / 4` of A, column `lane / 4` of B: four lanes have a line.
+template <typename T> __CUDA_MMA_INLINE void load_word(word &w, const void *from, unsigned ldm) {
+    const unsigned lane = __lane_id() & 31u;
+    w.x[0] = static_cast<const int *>(from)[static_cast<size_t>(lane / 4) * (ldm / packed<T>::count) + lane % 4];
+}
+} // namespace __cuda_mma
+
+#define __CUDA_MMA_PACKED(K, T)                                                                                                  \
+    template <> class fragment<matrix_a, 8, 8, K, experimental::precision::T, row_major> : public __cuda_mma::word {};           \
+    template <> class fragment<matrix_b, 8, 8, K, experimental::precision::T, col_major> : public __cuda_mma::word {};           \
+    __CUDA_MMA_INLINE void load_matrix_sync(fragment<matrix_a, 8, 8, K, experimental::precision::T, row_major> &a, const void *from, unsigned ldm) { \
+        __cuda_mma::load_word<experimental::precision::T>(a, from, ldm);                                                         \
+    }                                                                                                                            \
+    __CUDA_MMA_INLINE void load_matrix_sync(fragment<matrix_b, 8, 8, K, experimental::precision::T, col_major> &b, const void *from, unsigned ldm) { \
+        __cuda_mma::load_word<experimental::precision::T>(b, from, ldm);                                                         \
+    }
+__CUDA_MMA_PACKED(32, u4)
+__CUDA_MMA_PACKED(32, s4)
+__CUDA_MMA_PACKED(128, b1)
+#undef __CUDA_MMA_PACKED
+
+// Their accumulators: columns `lane % 4 * 2` and the next one of row `lane / 4`.
+#define __CUDA_MMA_PACKED_SUM(K)                                                                                                 \
+    template <> class fragment<accumulator, 8, 8, K, int, void> : public __cuda_mma::elements<2, int> {};                        \
+    __CUDA_MMA_INLINE void load_matrix_sync(fragment<accumulator, 8, 8, K, int> &c, const int *from, unsigned ldm, layout_t layout) { \
+        const unsigned lane = __lane_id() & 31u;                                                                                 \
+        const size_t row = lane / 4, column = lane % 4 * 2, by_row = layout == mem_row_major;                                    \
+        c.x[0] = from[by_row ? row * ldm + column : column * ldm + row];                                                         \
+        c.x[1] = from[by_row ? row * ldm + column + 1 : (column + 1) * ldm + row];                                               \
+    }                                                                                                                            \
+    __CUDA_MMA_INLINE void store_matrix_sync(int *to, const fragment<accumulator, 8, 8, K, int> &c, unsigned ldm, layout_t layout) { \
+        const unsigned lane = __lane_id() & 31u;                                                                                 \
+        const size_t row = lane / 4, column = lane % 4 * 2, by_row = layout == mem_row_major;                                    \
+        to[by_row ? row * ldm + column : column * ldm + row] = c.x[0];                                                           \
+        to[by_row ? row * ldm + column + 1 : (column + 1) * ldm + row] = c.x[1];                                                 \
+    }
+__CUDA_MMA_PACKED_SUM(32)
+__CUDA_MMA_PACKED_SUM(128)
+#undef __CUDA_MMA_PACKED_SUM
+
+template <typename T>
+__CUDA_MMA_INLINE void mma_sync(fragment<accumulator, 8, 8, 32, int> &d, const fragment<matrix_a, 8, 8, 32, T, row_major> &a,
+                                const fragment<matrix_b, 8, 8, 32, T, col_major> &b, const fragment<accumulator, 8, 8, 32, int> &c,
+                                bool satf = false) {
+    typedef typename __cuda_mma::packed<T>::element E;
+    typedef __cuda_ptx::both<E, E> Both;
+    if (satf)
+        __cuda_ptx::mma_8_1_saturated<Both, int>(d.x[0], d.x[1], a.x[0], b.x[0], c.x[0], c.x[1]);
+    else
+        __cuda_ptx::mma_8_1<Both, int>(d.x[0], d.x[1], a.x[0], b.x[0], c.x[0], c.x[1]);
+}
+// Counts bits of both lines: those that differ, or those that are set in both.
+__CUDA_MMA_INLINE void bmma_sync(fragment<accumulator, 8, 8, 128, int> &d,
+                                 const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major> &a,
+                                 const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major> &b,
+                                 const fragment<accumulator, 8, 8, 128, int> &c,
+                                 experimental::bmmaBitOp operation = experimental::bmmaBitOpXOR,
+                                 experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC) {
+    if (operation == experimental::bmmaBitOpXOR)
+        __cuda_ptx::mma_8_1<__cuda_ptx::bits_xor, int>(d.x[0], d.x[1], a.x[0], b.x[0], c.x[0], c.x[1]);
+    else
+        __cuda_ptx::mma_8_1<__cuda_ptx::bits_and, int>(d.x[0], d.x[1], a.x[0], b.x[0], c.x[0], c.x[1]);
 }
 } // namespace wmma
 } // namespace nvcuda

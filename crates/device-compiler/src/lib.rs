@@ -8,7 +8,7 @@
 //! * [`nvcc`] finds NVIDIA's compiler and knows its options; [`nvrtc`] knows those of its run-time compiler.
 //! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
 //!   inline PTX into C++, and [`launches`], [`members`] and [`pragmas`] make launches, calls and pragmas of
-//!   macros readable for clang.
+//!   macros readable for clang. [`typenames`] compiles again what only lacks a word that nvcc does without.
 //! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
 //!   count what they do.
 //! * [`reads`] records which files a compilation depends on; [`cache`] finds earlier results by them.
@@ -55,6 +55,7 @@ pub mod ptx;
 pub mod reads;
 mod rewrites;
 pub mod toolchain;
+pub mod typenames;
 
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::Error;

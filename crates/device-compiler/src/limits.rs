@@ -4,6 +4,7 @@
 //! arrive at run time are therefore compiled with [`Limits`]. Builds have none: their sources are the user's
 //! own, and the user can stop a build.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -164,6 +165,21 @@ fn read(mut pipe: impl Read, send: &Sender<TooMuch>) -> Vec<u8> {
     bytes
 }
 
+/// Another program in the same environment and folder, without arguments.
+pub(crate) fn copy(command: &Command, program: &OsStr) -> Command {
+    let mut copy = Command::new(program);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => copy.env(name, value),
+            None => copy.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        copy.current_dir(folder);
+    }
+    copy
+}
+
 /// The same command, started by a shell that first sets limits for itself and its children.
 fn restricted(command: &Command, limits: Limits) -> Command {
     let within = |resource: Resource, limit: u64| {
@@ -180,17 +196,8 @@ fn restricted(command: &Command, limits: Limits) -> Command {
         script.push_str(&format!("ulimit -t {}; ", within(Resource::Cpu, time.as_secs().saturating_add(1))));
     }
     script.push_str("exec \"$0\" \"$@\"");
-    let mut restricted = Command::new("/bin/sh");
+    let mut restricted = copy(command, "/bin/sh".as_ref());
     restricted.arg("-c").arg(script).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => restricted.env(name, value),
-            None => restricted.env_remove(name),
-        };
-    }
-    if let Some(folder) = command.get_current_dir() {
-        restricted.current_dir(folder);
-    }
     restricted.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     restricted
 }

@@ -2,7 +2,7 @@
 //! with calls of member templates without `template`, or with macros that stand for a pragma.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 use crate::{Error, cuda, rewrites};
@@ -88,26 +88,70 @@ pub fn rewritten<'a>(
     files.into_iter().zip(changed).filter_map(rewritten).collect()
 }
 
+/// The option before an overlay's path.
+const OPTION: &str = "-ivfsoverlay";
+
 /// Writes the replacements of files to a folder; returns the options that make clang read
 /// them.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.
 pub fn write(rewritten: &[Rewritten], work: &Path) -> Result<Vec<OsString>, Error> {
+    let files = rewritten.iter().map(|Rewritten { names, text }| (names.iter(), text.as_str()));
+    Ok(overlay(files, work)?.map(Vec::from).unwrap_or_default())
+}
+
+/// The same for texts by the names under which clang opens them.
+pub(crate) fn write_texts(texts: &BTreeMap<PathBuf, String>, work: &Path) -> Result<[OsString; 2], Error> {
+    let options = overlay(texts.iter().map(|(name, text)| (std::iter::once(name), text.as_str())), work)?;
+    options.ok_or_else(|| Error::io("write", work, std::io::ErrorKind::InvalidInput.into()))
+}
+
+fn overlay<'a, N: Iterator<Item = &'a PathBuf>>(
+    files: impl Iterator<Item = (N, &'a str)>,
+    work: &Path,
+) -> Result<Option<[OsString; 2]>, Error> {
     let mut roots = Vec::new();
-    for (i, Rewritten { names, text }) in rewritten.iter().enumerate() {
+    for (i, (names, text)) in files.enumerate() {
         let contents = work.join(format!("ptx{i}"));
         std::fs::write(&contents, text).map_err(|e| Error::io("write", &contents, e))?;
         let root = |name| serde_json::json!({ "type": "file", "name": name, "external-contents": contents });
-        roots.extend(names.iter().map(root));
+        roots.extend(names.map(root));
     }
     if roots.is_empty() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let overlay = work.join("overlay.json");
     let text = serde_json::json!({ "version": 0, "case-sensitive": "true", "use-external-names": "false", "roots": roots });
     std::fs::write(&overlay, text.to_string()).map_err(|e| Error::io("write", &overlay, e))?;
-    Ok(vec!["-ivfsoverlay".into(), overlay.into()])
+    Ok(Some([OPTION.into(), overlay.into()]))
+}
+
+/// The files that a compilation with these arguments reads instead of others, by the others' names. Overlays
+/// that are not there are left for clang to report.
+pub(crate) fn replaced<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> BTreeMap<PathBuf, PathBuf> {
+    #[derive(serde::Deserialize)]
+    struct Overlay {
+        roots: Vec<Root>,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    struct Root {
+        name: PathBuf,
+        external_contents: PathBuf,
+    }
+    let mut found = BTreeMap::new();
+    let mut is_next = false;
+    for argument in arguments {
+        if is_next
+            && let Ok(text) = std::fs::read(argument)
+            && let Ok(overlay) = serde_json::from_slice::<Overlay>(&text)
+        {
+            found.extend(overlay.roots.into_iter().map(|root| (root.name, root.external_contents)));
+        }
+        is_next = argument == OPTION;
+    }
+    found
 }
 
 #[cfg(test)]

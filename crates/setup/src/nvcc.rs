@@ -162,7 +162,7 @@ fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error
 pub fn needs_targets(given: &[OsString]) -> bool {
     // Whatever is wrong with it is said later.
     let has_variable = variables::TARGETS.text().ok().flatten().is_some();
-    Call::parse(given).is_ok_and(|call| {
+    Call::parse(given, None).is_ok_and(|call| {
         let is_native = call.targets.iter().any(|target| target == "native");
         call.needs_targets() && (is_native || !has_variable)
     })
@@ -213,7 +213,7 @@ impl<'a> Nvcc<'a> {
     }
 
     fn try_run(&self, given: &[OsString]) -> Result<u8, Error> {
-        let call = Call::parse(given)?;
+        let call = Call::parse(given, Some(&self.toolkit))?;
         if let Some(question) = call.question {
             let answer = self.answer(question);
             let _ = io::stdout().write_all(answer.as_bytes());
@@ -308,7 +308,7 @@ const OWN: &str = device_compiler::nvcc::OWN;
 /// The help text, if a command line asks for it.
 #[must_use]
 pub fn help(given: &[OsString]) -> Option<String> {
-    let call = Call::parse(given).ok()?;
+    let call = Call::parse(given, None).ok()?;
     (call.question == Some(Question::Help)).then(options_help)
 }
 

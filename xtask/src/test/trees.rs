@@ -4,13 +4,14 @@
 //! The table is the caller's, a file in JSON: where each tree is, which sources count, and how they are
 //! compiled and run. `docs/contribute/testing.md` describes it.
 
+mod build;
 mod page;
 mod table;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
@@ -66,6 +67,13 @@ struct Place {
     keep: Option<PathBuf>,
 }
 
+impl Place {
+    /// The folder of programs.
+    fn kept(&self) -> &Path {
+        self.keep.as_deref().unwrap_or(self.work.path())
+    }
+}
+
 /// Compiles and runs, and writes the page. The error names the trees of which too little compiles.
 pub(super) fn run(options: &Options) -> Result<()> {
     let trees = table::read(&options.table)?;
@@ -78,7 +86,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     let (libraries, nvcc) = match &options.program {
         Some(program) => (None, std::path::absolute(program)?),
         None => {
-            let (libraries, nvcc) = dropin::hip_and_program()?;
+            let (libraries, nvcc) = dropin::libraries_and_program()?;
             (Some(libraries), nvcc)
         }
     };
@@ -154,23 +162,36 @@ fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Option
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.iter().for_each(|(why, count)| println!("  {count} {why}"));
     let is_run = !options.check && (options.filter.is_none() || options.programs);
-    let programs = tree.programs.iter().filter(|program| is_run && is_chosen(&program.sources[0]));
+    let programs = tree.programs.iter().filter(|program| is_run && is_chosen(program.name()));
     let programs: Vec<&Program> = programs.collect();
+    let own = build::Build::new(tree, folder, target, place)?;
+    let built = match programs.iter().any(|program| program.binary.is_some()) {
+        true => own.run()?,
+        false => Ok(()),
+    };
     let results = side_by_side(&programs, |program| {
-        let result = execute(tree, folder, program, target, place);
+        let binary = match (&program.binary, &built) {
+            (Some(_), Err(why)) => Ok(Err(why.clone())),
+            (Some(path), Ok(())) => Ok(Ok(own.folder.join(path))),
+            (None, _) => link(tree, folder, program, target, place),
+        };
+        let result = binary.and_then(|binary| match binary {
+            Ok(binary) => execute(&own, program, &binary),
+            Err(why) => Ok(Err(why)),
+        });
         if let Ok(Err(why)) = &result {
-            println!("  {} {}: {why}", program.sources[0], program.arguments.join(" "));
+            println!("  {} {}: {why}", program.name(), program.arguments.join(" "));
         }
         result
     });
     for (program, result) in programs.into_iter().zip(results) {
-        match result.with_context(|| program.sources.join(" "))? {
+        match result.with_context(|| program.name().to_owned())? {
             Ok(()) => run.right += 1,
             Err(why) => {
-                let known = tree.known(&program.sources[0]);
+                let known = tree.known(program.name());
                 run.wrong += usize::from(known.is_none());
                 run.failures.push(Failure {
-                    what: program.sources[0].clone(),
+                    what: program.name().to_owned(),
                     outcome: page::DOES_NOT_RUN,
                     why: known.map_or(why, str::to_owned),
                 });
@@ -188,13 +209,17 @@ fn blank(path: &Path) -> String {
 /// Options of a table for a source, with the names of folders.
 fn filled(options: &[String], folder: &Path, source: &Path) -> Vec<String> {
     let beside = folder.join(source).parent().map(Path::to_owned).unwrap_or_default();
-    let places = [("{tree}", folder), ("{beside}", beside.as_path())];
-    let fill = |option: &String| {
+    with_places(options, &[("{tree}", folder), ("{beside}", beside.as_path())])
+}
+
+/// Texts in which marks stand for paths.
+fn with_places(texts: &[String], places: &[(&str, &Path)]) -> Vec<String> {
+    let fill = |text: &String| {
         places
             .iter()
-            .fold(option.clone(), |option, (mark, place)| option.replace(mark, &place.display().to_string()))
+            .fold(text.clone(), |text, (mark, place)| text.replace(mark, &place.display().to_string()))
     };
-    options.iter().map(fill).collect()
+    texts.iter().map(fill).collect()
 }
 
 /// Why nvcc failed, if it did.
@@ -222,17 +247,17 @@ fn nvcc(tree: &Tree, folder: &Path, source: &Path, target: &str, place: &Place) 
     command
 }
 
-/// Links a program and runs it. The inner error says what is wrong with it.
-fn execute(
+/// Links a program with nvcc. The inner error says why that fails.
+fn link(
     tree: &Tree,
     folder: &Path,
     program: &Program,
     target: &str,
     place: &Place,
-) -> Result<Result<(), String>> {
+) -> Result<Result<PathBuf, String>> {
     let first = Path::new(&program.sources[0]);
     let name = format!("{}-{}", blank(first), blank(Path::new(target)));
-    let binary = place.keep.as_deref().unwrap_or(place.work.path()).join(name);
+    let binary = place.kept().join(name);
     for options in &program.before {
         let mut command = nvcc(tree, folder, first, target, place);
         if let Some(why) = failure(&command.args(options).output()?) {
@@ -247,18 +272,21 @@ fn execute(
             return Ok(Err(why));
         }
     }
-    let output = Command::new("timeout")
+    Ok(Ok(binary))
+}
+
+/// Runs a program, in the folder of its first source or of its build. The inner error says what is wrong with
+/// it.
+fn execute(own: &build::Build<'_>, program: &Program, binary: &Path) -> Result<Result<(), String>> {
+    let beside = program.sources.first().and_then(|source| Path::new(source).parent());
+    let output = own
+        .command("timeout")
         .arg(program.seconds.to_string())
-        .arg(&binary)
-        .args(&program.arguments)
-        .current_dir(folder.join(first).parent().unwrap_or(folder))
-        .env(variables::DEVICE.name, format!("vgpu:{target}"))
-        .stdin(Stdio::null())
+        .arg(binary)
+        .args(own.filled(&program.arguments))
+        .current_dir(beside.map_or_else(|| own.folder.clone(), |beside| own.tree.join(beside)))
         .output()
         .context("cannot start `timeout`")?;
-    if place.keep.is_none() {
-        let _ = fs::remove_file(&binary);
-    }
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     Ok(match output.status.code() {
         Some(0) if text.contains(&program.says) => Ok(()),

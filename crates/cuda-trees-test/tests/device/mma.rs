@@ -4,7 +4,7 @@ use cuda_trees_test::headers;
 use half::{bf16, f16};
 use hip::{DeviceCopy, Module};
 
-use crate::common::{Gpu, gpu, launch, noise};
+use crate::common::{Gpu, bits, gpu, launch, noise};
 
 /// A kernel of `mma.cu`, and the layout of its matrices.
 struct Tile {
@@ -130,4 +130,48 @@ fn fragments_of_every_shape_and_type() {
     );
     let double: Accumulator<f64> = (|x| x, |x| x);
     check(&gpu, &module, &tile("f64_8_8_4", [8, 8, 4], [true, false, true]), (-1e6, 1e6), |x| x, double);
+}
+
+#[test]
+fn fragments_of_less_than_eight_bits() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::MMA);
+    let row = |words: &[u32], line: usize, width: usize| words[line * width..][..4].to_vec();
+    let dot = |a: &[u32], b: &[u32], signed: bool| -> i64 {
+        let nibble = |word: u32, i: u32| match signed {
+            true => i64::from(((word << (28 - 4 * i)) as i32) >> 28),
+            false => i64::from(word >> (4 * i) & 15),
+        };
+        let of = |(a, b): (&u32, &u32)| (0..8).map(|i| nibble(*a, i) * nibble(*b, i)).sum::<i64>();
+        a.iter().zip(b).map(of).sum()
+    };
+    // Lines of A are 64 elements apart.
+    let (a, b) = (bits(8 * 8, 93), bits(8 * 4, 94));
+    let (a_at, b_at) = (gpu.upload(&a), gpu.upload(&b));
+    for (name, signed) in [("packed_s4", true), ("packed_u4", false)] {
+        let mut c: Vec<i32> = bits(64, 95).into_iter().map(|word| (word as i32) >> 8).collect();
+        if signed {
+            // Clamped sums at both ends.
+            c[..16].fill(i32::MAX - 3);
+            c[16..32].fill(i32::MIN + 3);
+        }
+        let (c_at, mut d_at) = (gpu.upload(&c), gpu.zeroed::<i32>(64));
+        launch!(gpu, module, name, 1, 32; &a_at, &b_at, &c_at, &mut d_at);
+        for (place, found) in gpu.download(&d_at).into_iter().enumerate() {
+            let (m, n) = (place % 8, place / 8);
+            let sum = dot(&row(&a, m, 8), &row(&b, n, 4), signed) + i64::from(c[m * 8 + n]);
+            let expected = sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
+            assert_eq!(i64::from(found), expected, "{name} {m} {n}");
+        }
+    }
+    let mut d_at = gpu.zeroed::<i32>(128);
+    launch!(gpu, module, "packed_b1", 1, 32; &a_at, &b_at, &mut d_at);
+    let found = gpu.download(&d_at);
+    for (m, n) in (0..64).map(|place| (place / 8, place % 8)) {
+        let count = |of: fn(u32, u32) -> u32| -> u32 {
+            row(&a, m, 8).iter().zip(&row(&b, n, 4)).map(|(a, b)| of(*a, *b).count_ones()).sum()
+        };
+        let expected = [3 + count(|a, b| a ^ b), count(|a, b| a & b)].map(|count| count as i32);
+        assert_eq!([found[m * 8 + n], found[64 + m * 8 + n]], expected, "{m} {n}");
+    }
 }

@@ -97,3 +97,14 @@ fn atomics_of_every_scope_and_order() {
     let square = |v: &i32| (i64::from(*v) * i64::from(*v)) as u64;
     assert_eq!(gpu.download(&wide), [values.iter().map(square).max().unwrap() << 20]);
 }
+
+#[test]
+fn latches_and_semaphores_order_waves() {
+    let Some(gpu) = gpu() else { return };
+    let module = gpu.module(&headers::STANDARD);
+    let (mut output, mut sums) = (gpu.zeroed::<i32>(257), gpu.zeroed::<i32>(256));
+    launch!(gpu, module, "waits", 1, 256; &mut output, &mut sums);
+    assert_eq!(gpu.download(&sums), [256 * 257 / 2; 256]);
+    // The semaphore was held once for each 64 threads, never twice at a time.
+    assert_eq!(gpu.download(&output)[256], 4);
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use device_compiler::nvcc::options::{self, Argument, Kind, Phase, Role, Row};
 use device_compiler::nvcc::response;
 
-use super::Error;
+use super::{Error, toolkit};
 
 /// The language of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,17 +128,22 @@ pub(super) const APPEND: &str = "NVCC_APPEND_FLAGS";
 pub(super) const HOST_COMPILER: &str = "NVCC_CCBIN";
 
 impl Call {
-    /// Reads a command line, with what the variables add.
+    /// Reads a command line, with what the variables add. Paths in earlier toolkits are those in `toolkit`.
     ///
     /// # Errors
     /// An option is not known, refused, or lacks its argument.
-    pub(super) fn parse(given: &[OsString]) -> Result<Self, Error> {
+    pub(super) fn parse(given: &[OsString], toolkit: Option<&Path>) -> Result<Self, Error> {
         let variable =
             |name: &str| response::split(std::env::var_os(name).unwrap_or_default().as_encoded_bytes());
         let mut all = variable(PREPEND);
         all.extend_from_slice(given);
         all.extend(variable(APPEND));
-        let words = response::expand(&all)?;
+        let mut words = response::expand(&all)?;
+        for word in &mut words {
+            if let Some(current) = toolkit.and_then(|toolkit| toolkit::in_toolkit(word, toolkit)) {
+                *word = current;
+            }
+        }
         let is = |name: &str| {
             options::each(&words).any(|word| matches!(word.kind, Kind::Option(row, _) if row.long == name))
         };
@@ -406,11 +411,11 @@ mod tests {
     use super::*;
 
     fn call(line: &str) -> Call {
-        Call::parse(&response::split(line.as_bytes())).expect(line)
+        Call::parse(&response::split(line.as_bytes()), None).expect(line)
     }
 
     fn error(line: &str) -> String {
-        Call::parse(&response::split(line.as_bytes())).expect_err(line).to_string()
+        Call::parse(&response::split(line.as_bytes()), None).expect_err(line).to_string()
     }
 
     fn words(list: &[OsString]) -> String {

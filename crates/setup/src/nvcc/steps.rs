@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use code_object::text;
-use device_compiler::{Diagnostic, depfile, diagnostics};
+use device_compiler::{Diagnostic, depfile, diagnostics, typenames};
 
 use super::call::Call;
 use super::plan::{Form, Plan, Step};
@@ -196,9 +196,13 @@ impl Doing<'_> {
         // Environment and libraries are those of the toolchain's own programs.
         let mut command =
             if program == Path::new(clang.get_program()) { clang } else { Command::new(program) };
-        command.args(&words[1..]).stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(io_error("start", program))?;
-        child.wait_with_output().map_err(io_error("wait for", program))
+        command.args(&words[1..]);
+        let run = |mut command: Command| {
+            command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::piped());
+            let child = command.spawn().map_err(io_error("start", program))?;
+            child.wait_with_output().map_err(io_error("wait for", program))
+        };
+        typenames::compile(&command, run, typenames::messages)
     }
 
     /// Prints a compiler's messages, except those that another compiler has printed.

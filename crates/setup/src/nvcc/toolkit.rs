@@ -1,8 +1,9 @@
 //! A folder laid out like CUDA's toolkit: `bin/nvcc`, the headers, and the libraries that programs are linked
 //! with.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use device_compiler::nvcc::CUDA_VERSION;
@@ -69,6 +70,18 @@ pub(super) fn make(cache: &Path, parts: &Parts<'_>, headers: &Path) -> Result<Pa
             .map_err(|reason| crate::hipcc::Error::Runtime { library: library.to_owned(), reason }),
     })?;
     Ok(place)
+}
+
+/// A word of a command line in which a folder that [`make`] made earlier is replaced by `toolkit`; `None` if it
+/// has none. Build systems remember paths, and headers of two toolkits do not go together.
+pub(super) fn in_toolkit(word: &OsStr, toolkit: &Path) -> Option<OsString> {
+    let (all, current) = (toolkit.parent()?, toolkit.file_name()?.as_bytes());
+    let word = word.as_bytes();
+    let beginning = [all.as_os_str().as_bytes(), b"/"].concat();
+    let start = word.windows(beginning.len()).position(|part| part == beginning)? + beginning.len();
+    let (name, rest) = word[start..].split_at_checked(current.len())?;
+    let is_toolkit = name.iter().all(u8::is_ascii_hexdigit) && matches!(rest, [] | [b'/', ..]);
+    (is_toolkit && name != current).then(|| OsString::from_vec([&word[..start], current, rest].concat()))
 }
 
 fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error> {
@@ -147,4 +160,37 @@ fn wrapper(header: &Path) -> String {
          #pragma push_macro(\"nodiscard\")\n#undef nodiscard\n#define nodiscard maybe_unused\n\
          #include \"{header}\"\n#pragma pop_macro(\"nodiscard\")\n#endif\n#endif\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_an_earlier_toolkit_are_those_of_this_one() {
+        let toolkit = Path::new("/cache/cuda/0123456789abcdef");
+        let of = |word: &str| {
+            in_toolkit(OsStr::new(word), toolkit).map(|word| word.into_string().expect("is UTF-8"))
+        };
+        for (word, expected) in [
+            ("-I/cache/cuda/fedcba9876543210/include", "-I/cache/cuda/0123456789abcdef/include"),
+            ("/cache/cuda/fedcba9876543210", "/cache/cuda/0123456789abcdef"),
+            (
+                "/cache/cuda/fedcba9876543210/lib64/libcudart.so",
+                "/cache/cuda/0123456789abcdef/lib64/libcudart.so",
+            ),
+        ] {
+            assert_eq!(of(word).as_deref(), Some(expected));
+        }
+        for word in [
+            "-I/cache/cuda/0123456789abcdef/include",
+            "-I/cache/cuda/fedcba98765432100/include",
+            "-I/cache/cuda/fedcba98765432/include",
+            "-I/cache/cuda/examples-of-mine/include",
+            "-I/cache/cuda",
+            "-O3",
+        ] {
+            assert_eq!(of(word), None, "{word}");
+        }
+    }
 }

@@ -30,7 +30,11 @@ pub(super) struct Tree {
     pub(super) makefiles: bool,
     /// The share that must compile, without sources that lack another library's header.
     pub(super) least: f64,
-    /// What is also linked and run.
+    /// Commands of the tree's own build system, in order. `{build}` is the folder in which they run, with the
+    /// toolkit of nvcc as CUDA's: in `PATH`, `CUDACXX` and `CUDA_HOME`.
+    #[serde(default)]
+    pub(super) build: Vec<Vec<String>>,
+    /// What is also run, linked by nvcc or by `build`.
     #[serde(default)]
     pub(super) programs: Vec<Program>,
     /// Failures that stay: the beginning of paths, and the reason.
@@ -42,7 +46,12 @@ pub(super) struct Tree {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Program {
+    /// What nvcc links.
+    #[serde(default)]
     pub(super) sources: Vec<String>,
+    /// Or its path in the folder of the tree's own build.
+    #[serde(default)]
+    pub(super) binary: Option<String>,
     /// nvcc's further options, such as libraries.
     #[serde(default)]
     pub(super) options: Vec<String>,
@@ -50,12 +59,20 @@ pub(super) struct Program {
     /// the folder of the first source.
     #[serde(default)]
     pub(super) before: Vec<Vec<String>>,
+    /// Its arguments; `{tree}` and `{build}` are folders.
     #[serde(default)]
     pub(super) arguments: Vec<String>,
     /// What it prints if its result is right. Its exit status is 0, too.
     pub(super) says: String,
     /// How long it may run.
     pub(super) seconds: u64,
+}
+
+impl Program {
+    /// The path that names it: of the binary, or of the first source.
+    pub(super) fn name(&self) -> &str {
+        self.binary.as_deref().unwrap_or_else(|| &self.sources[0])
+    }
 }
 
 impl Tree {
@@ -71,8 +88,16 @@ pub(super) fn read(path: &Path) -> Result<Vec<Tree>> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let trees: Vec<Tree> = serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
     for tree in &trees {
-        if tree.sources.is_empty() || tree.programs.iter().any(|program| program.sources.is_empty()) {
-            bail!("{}: {} names no sources", path.display(), tree.name);
+        let is_nameless = |program: &Program| program.sources.is_empty() == program.binary.is_none();
+        if tree.sources.is_empty() || tree.programs.iter().any(is_nameless) {
+            bail!(
+                "{}: {} has no sources, or a program without them and without a binary",
+                path.display(),
+                tree.name
+            );
+        }
+        if tree.build.iter().any(Vec::is_empty) {
+            bail!("{}: {} has an empty command", path.display(), tree.name);
         }
     }
     Ok(trees)
