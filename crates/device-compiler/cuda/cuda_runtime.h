@@ -80,6 +80,11 @@ __host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const {
 #include "ferrocm_guards.h"
 #endif
 #include "ferrocm_runtime_names.h"
+#if !defined(cudaError)
+// Here, the table's name is no more than another name of the type.
+#undef cudaError_enum
+#define cudaError_enum cudaError
+#endif
 #include "ferrocm_device.h"
 #if !defined(__HIPCC_RTC__) && (defined(__FERROCM_CUDA__) || !defined(__HIPCC__))
 #include "ferrocm_aligned_vectors.h"

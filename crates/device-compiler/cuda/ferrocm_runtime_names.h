@@ -45,9 +45,6 @@
 #define cudaErrorGraphExecUpdateFailure hipErrorGraphExecUpdateFailure
 #if defined(__HIPCC_RTC__) || !defined(__cplusplus) || (defined(__HIPCC__) && !defined(__FERROCM_CUDA__))
 #define cudaError hipError_t
-#else
-#undef cudaError_enum
-#define cudaError_enum cudaError
 #endif
 #define cudaErrorNoKernelImageForDevice hipErrorNoBinaryForGpu
 #define cudaErrorMemoryAllocation hipErrorOutOfMemory

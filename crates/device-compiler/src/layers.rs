@@ -7,7 +7,7 @@ const LAYERS: &[&[&str]] = &[
     &["files", "private"],
     &["cuda"],
     &["cache", "metrics", "overlay", "toolchain"],
-    &["nvcc", "reads"],
+    &["nvcc", "reads", "typenames"],
     &["facts", "nvrtc"],
 ];
 
