@@ -89,16 +89,16 @@ pub(super) fn read(path: &Path) -> Result<Vec<Tree>> {
     let trees: Vec<Tree> = serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
     for tree in &trees {
         let is_nameless = |program: &Program| program.sources.is_empty() == program.binary.is_none();
-        if tree.sources.is_empty() || tree.programs.iter().any(is_nameless) {
-            bail!(
-                "{}: {} has no sources, or a program without them and without a binary",
-                path.display(),
-                tree.name
-            );
-        }
-        if tree.build.iter().any(Vec::is_empty) {
-            bail!("{}: {} has an empty command", path.display(), tree.name);
-        }
+        let wrong = if tree.sources.is_empty() || tree.programs.iter().any(is_nameless) {
+            "has no sources, or a program without them and without a binary, or with both"
+        } else if tree.build.is_empty() && tree.programs.iter().any(|program| program.binary.is_some()) {
+            "has a binary and no build"
+        } else if tree.build.iter().any(Vec::is_empty) {
+            "has an empty command"
+        } else {
+            continue;
+        };
+        bail!("{}: {} {wrong}", path.display(), tree.name);
     }
     Ok(trees)
 }
@@ -198,5 +198,30 @@ mod tests {
         assert!(self::folder(tree, folder.path()).unwrap_err().to_string().ends_with("/t is not there"));
         fs::write(&table, text.replace("sources", "files")).unwrap();
         assert!(format!("{:#}", read(&table).unwrap_err()).contains("unknown field `files`"));
+    }
+
+    #[test]
+    fn a_program_has_sources_or_a_binary_of_the_trees_own_build() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("table.json");
+        let read = |build: &str, program: &str| {
+            let text = format!(
+                r#"[{{"name": "t", "commit": "1", "sources": ["a"], "least": 0.5, "build": {build},
+                    "programs": [{{{program} "says": "ok", "seconds": 1}}]}}]"#
+            );
+            fs::write(&table, text).unwrap();
+            self::read(&table).map_err(|error| format!("{error:#}"))
+        };
+        let name = |program: &str| read(r#"[["make"]]"#, program).unwrap()[0].programs[0].name().to_owned();
+        assert_eq!(name(r#""binary": "bin/check","#), "bin/check");
+        assert_eq!(name(r#""sources": ["x/a.cu", "x/b.cu"],"#), "x/a.cu");
+        let neither = read("[]", "").unwrap_err();
+        assert!(neither.contains("t has no sources, or a program without them"), "{neither}");
+        let both = read(r#"[["make"]]"#, r#""binary": "a", "sources": ["a.cu"],"#).unwrap_err();
+        assert_eq!(both, neither);
+        let unbuilt = read("[]", r#""binary": "a","#).unwrap_err();
+        assert!(unbuilt.contains("t has a binary and no build"), "{unbuilt}");
+        let empty = read(r#"[["make"], []]"#, r#""binary": "a","#).unwrap_err();
+        assert!(empty.contains("t has an empty command"), "{empty}");
     }
 }
