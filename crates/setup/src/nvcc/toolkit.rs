@@ -72,8 +72,8 @@ pub(super) fn make(cache: &Path, parts: &Parts<'_>, headers: &Path) -> Result<Pa
     Ok(place)
 }
 
-/// A word of a command line in which a folder that [`make`] made earlier is replaced by `toolkit`; `None` if it
-/// has none. Build systems remember paths, and headers of two toolkits do not go together.
+/// A word of a command line in which a folder that [`make`] made earlier is replaced by `toolkit`; `None` if
+/// it has none. Build systems remember paths, and headers of two toolkits do not go together.
 pub(super) fn in_toolkit(word: &OsStr, toolkit: &Path) -> Option<OsString> {
     let (all, current) = (toolkit.parent()?, toolkit.file_name()?.as_bytes());
     let word = word.as_bytes();

@@ -451,8 +451,8 @@ impl<S: Simd> Arg<S> for Mixed<S> {
 
     #[inline(always)]
     fn flush(self, flush: u8) -> Self {
-        // Each format has its own setting in MODE: the compiler widens halves by this instruction where f32 has no
-        // subnormal numbers and halves have.
+        // Each format has its own setting in MODE: the compiler widens halves by this instruction where f32
+        // has no subnormal numbers and halves have.
         match self {
             Mixed(value, true) if flush & 4 != 0 => Mixed(flush_half(value), true),
             Mixed(value, false) if flush & 1 != 0 => Mixed(F::flush(value), false),
