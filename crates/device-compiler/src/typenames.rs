@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::{Diagnostic, Error, Place, Severity, limits, overlay};
+use crate::{Diagnostic, Error, Place, Severity, cuda, limits, overlay};
 
 /// How clang's message begins.
 const MESSAGE: &str = "missing 'typename' prior to dependent type name";
@@ -29,10 +29,12 @@ struct Typenames {
 
 impl Typenames {
     /// After a compilation failed with these messages: the further arguments with which to try again; `None`
-    /// if the messages name other errors, too, or files that are not there.
+    /// if it is not in CUDA's dialect, and if the messages name other errors, too, or files that are not
+    /// there.
     fn again(&mut self, messages: &str, command: &Command) -> Result<Option<[OsString; 2]>, Error> {
+        let is_cuda = command.get_args().any(|argument| argument == cuda::DIALECT_OPTION);
         let places = places(messages);
-        if places.is_empty() || self.rounds == ROUNDS {
+        if !is_cuda || places.is_empty() || self.rounds == ROUNDS {
             return Ok(None);
         }
         self.rounds += 1;
@@ -53,7 +55,7 @@ impl Typenames {
             Some(folder) => folder,
             None => {
                 let folder = tempfile::tempdir();
-                folder.map_err(|e| Error::io("create a folder in", &std::env::temp_dir(), e))?
+                folder.map_err(|e| Error::io("create a folder in", std::env::temp_dir(), e))?
             }
         };
         let options = overlay::write_texts(&self.texts, folder.path());
@@ -127,6 +129,12 @@ mod tests {
 
     const HEADER: &str = "template <class K> int f() { return g<K::A>() + g<K::B>(); }\n";
 
+    fn clang() -> Command {
+        let mut command = Command::new("clang");
+        command.arg(cuda::DIALECT_OPTION);
+        command
+    }
+
     fn message(file: &Path, line: u32, column: u32) -> String {
         format!(
             "In file included from x.cu:1:\n{}:{line}:{column}: error: {MESSAGE} 'K::A' (aka 'int')\n  1 | …\n\
@@ -142,7 +150,7 @@ mod tests {
         std::fs::write(&header, HEADER).unwrap();
         let mut seen = Vec::new();
         let done = compile::<_, Error>(
-            &Command::new("clang"),
+            &clang(),
             |command| {
                 let files = overlay::replaced(command.get_args());
                 let text = std::fs::read_to_string(files.get(&header).unwrap_or(&header)).unwrap();
@@ -174,11 +182,15 @@ mod tests {
         let header = overlay::named(&folder.path().join("a.h"));
         std::fs::write(&header, HEADER).unwrap();
         let other = format!("{}:1:3: error: expected ';'\n", header.display());
-        let command = Command::new("clang");
+        let command = clang();
         let of = |messages: &str| Typenames::default().again(messages, &command).unwrap();
         assert_eq!(of(&format!("{}{other}", message(&header, 1, 37))), None);
         assert_eq!(of(&other), None);
         assert_eq!(of(""), None);
+        // HIP's compiler refuses the same.
+        let hip = Typenames::default().again(&message(&header, 1, 37), &Command::new("clang")).unwrap();
+        assert_eq!(hip, None);
+        assert!(of(&message(&header, 1, 37)).is_some());
         // Places that are not there.
         for (line, column) in [(9, 1), (1, 4000), (0, 0), (u32::MAX, u32::MAX)] {
             assert_eq!(of(&message(&header, line, column)), None, "{line} {column}");

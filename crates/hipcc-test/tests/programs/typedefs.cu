@@ -1,4 +1,4 @@
-// Types of pointers to the driver's functions, and names of CUDA's that a program gives to its own functions.
+// Types of pointers to the driver's functions, names of CUDA's that a program gives to its own functions, and names of types.
 #include <cstdio>
 #include <cstdlib>
 #include <cudaTypedefs.h>
@@ -29,6 +29,13 @@ template <typename F> static F entry(const char *name, unsigned version) {
     return reinterpret_cast<F>(found);
 }
 
+// A type of a template's parameter without `typename`, which nvcc does without.
+template <typename T> static int bytes() { return static_cast<int>(sizeof(T)); }
+struct Traits {
+    using Stored = short;
+};
+template <typename K> static int stored() { return bytes<K::Stored>(); }
+
 __global__ void say(int number) { std::printf("kernel %d\n", number); }
 
 int main() {
@@ -46,6 +53,7 @@ int main() {
     require(release(address) == CUDA_SUCCESS, "release");
     require(of_driver(with_three(nullptr, 0, 0)) == CUDA_ERROR_NOT_SUPPORTED, "a status");
     require(first(cudaSuccess, Failure(cudaErrorInvalidValue).cudaError()) == cudaErrorInvalidValue, "a function");
+    require(stored<Traits>() == 2, "a name of a type");
     say<<<1, 1>>>(5);
     require(cudaDeviceSynchronize() == cudaSuccess, "a kernel");
     std::printf("PASSED\n");
