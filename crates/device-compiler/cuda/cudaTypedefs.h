@@ -5,6 +5,8 @@
 #include "ferrocm_letters_begin.h"
 #include "cuda.h"
 
+// In HIP's dialect, the driver has HIP's functions only.
+#if !defined(__HIPCC_RTC__) && (defined(__FERROCM_CUDA__) || !defined(__HIPCC__))
 // The function's type as it is declared here, under the newest version's name and without a version.
 #define __CU_TYPED(NAME, VERSION) typedef __typeof__(&NAME) PFN_##NAME##_v##VERSION, PFN_##NAME;
 #define __CU_TYPED_OTHER(NAME, VERSION) typedef PFN_##NAME PFN_##NAME##_v##VERSION;
@@ -584,4 +586,5 @@ typedef CUresult (*PFN_cuStreamUpdateCaptureDependencies_v12030_ptsz)(CUstream, 
 typedef PFN_cuStreamUpdateCaptureDependencies_v11030 PFN_cuStreamUpdateCaptureDependencies;
 #undef __CU_TYPED_OTHER
 #undef __CU_TYPED
+#endif
 #include "ferrocm_letters_end.h"

@@ -11,7 +11,6 @@
 #include "cuda_runtime.h"
 #include "cuda_fp16.h"
 #include "cuda_bf16.h"
-#include "ferrocm_ptx.h"
 
 #define __CUDA_MMA_INLINE static __device__ __attribute__((always_inline, unused)) inline
 
@@ -476,6 +475,7 @@ __CUDA_MMA_INLINE void mma_sync(fragment<accumulator, M, N, K, D> &d, const frag
     }
 }
 
+#if defined(__FERROCM_CUDA__)
 // Elements of fewer than eight bits, in words whose place PTX specifies: programs exchange them with the registers of `mma`.
 namespace experimental {
 namespace precision {
@@ -570,6 +570,7 @@ __CUDA_MMA_INLINE void bmma_sync(fragment<accumulator, 8, 8, 128, int> &d,
     else
         __cuda_ptx::mma_8_1<__cuda_ptx::bits_and, int>(d.x[0], d.x[1], a.x[0], b.x[0], c.x[0], c.x[1]);
 }
+#endif
 } // namespace wmma
 } // namespace nvcuda
 

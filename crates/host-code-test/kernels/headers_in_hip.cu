@@ -5,9 +5,14 @@
 #include <cuComplex.h>
 #include <cub/cub.cuh>
 #include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cuda/annotated_ptr>
 #include <cuda/atomic>
 #include <cuda/barrier>
+#include <cuda/latch>
+#include <cuda/semaphore>
 #include <cuda/std/cmath>
+#include <cuda/stream_ref>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>
