@@ -145,8 +145,8 @@ pub fn translate(given: &[String]) -> Options {
                     all.target = Some(value);
                 }
             }
-            (Value::FlushToZero, true) => all.options.push("-fgpu-flush-denormals-to-zero".to_owned()),
-            (Value::FlushToZero, false) => all.options.push("-fno-gpu-flush-denormals-to-zero".to_owned()),
+            // As with nvcc, f32's subnormal numbers stay.
+            (Value::FlushToZero, _) => {}
             (Value::Contract, true) => all.options.push("-ffp-contract=fast".to_owned()),
             (Value::Contract, false) => all.options.push("-ffp-contract=off".to_owned()),
             (Value::PreciseDivision, precise) => division = precise,
@@ -195,10 +195,7 @@ mod tests {
 
     #[test]
     fn options_are_those_of_amds_compiler() {
-        assert_eq!(
-            options(&["--ftz=true", "--fmad=false"]),
-            ["-fgpu-flush-denormals-to-zero", "-ffp-contract=off"]
-        );
+        assert_eq!(options(&["--ftz=true", "--fmad=false"]), ["-ffp-contract=off"]);
         assert_eq!(options(&["--include-path=/a", "-I/b", "-I", "/c"]), ["-I/a", "-I/b", "-I/c"]);
         assert_eq!(options(&["-DN=4", "--define-macro=M=1", "-D", "K"]), ["-DN=4", "-DM=1", "-DK"]);
         assert_eq!(options(&["--std=c++17", "-std=c++20"]), ["-std=c++17", "-std=c++20"]);

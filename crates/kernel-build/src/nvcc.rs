@@ -146,8 +146,8 @@ mod tests {
     fn options_come_from_files_too() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("options").into_os_string().into_string().unwrap();
-        std::fs::write(&file, "-DA=1 -Xptxas -v\n-ftz=true").unwrap();
-        let expected = ["-DA=1", "-fgpu-flush-denormals-to-zero"];
+        std::fs::write(&file, "-DA=1 -Xptxas -v\n-fmad=false").unwrap();
+        let expected = ["-DA=1", "-ffp-contract=off"];
         assert_eq!(of(&["--options-file", &file]), expected);
         assert_eq!(of(&[&format!("@{file}")]), expected);
         assert!(options(&["-optf".into(), "/no/such".into()]).is_err());

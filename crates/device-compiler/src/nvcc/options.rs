@@ -110,15 +110,16 @@ pub struct Row {
     pub note: &'static str,
 }
 
-/// nvcc's fast maths according to its manual: subnormals are flushed, division and square root are
-/// approximate, products and sums are contracted, and transcendental functions are the hardware's. NaN and
-/// infinity keep their meaning, so this is not `-ffast-math`.
-pub const FAST_MATH: &[&str] = &[
-    "-fgpu-flush-denormals-to-zero",
-    "-fno-hip-fp32-correctly-rounded-divide-sqrt",
-    "-ffp-contract=fast",
-    "-fgpu-approx-transcendentals",
-];
+/// nvcc's fast maths according to its manual: division and square root are approximate, products and sums are
+/// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this is
+/// not `-ffast-math`. Subnormal numbers stay ([`KEPT`]).
+pub const FAST_MATH: &[&str] =
+    &["-fno-hip-fp32-correctly-rounded-divide-sqrt", "-ffp-contract=fast", "-fgpu-approx-transcendentals"];
+/// Why no option flushes subnormal numbers. NVIDIA's flush f32's and leave those of halves. On AMD GPUs the setting
+/// for f32 also flushes halves that `v_fma_mix` widens, which the compiler uses then: products of halves below
+/// 2⁻¹⁴ would be 0. AMD GPUs compute with subnormal numbers at full speed.
+const KEPT: &str =
+    "f32's subnormal numbers stay: AMD's instructions of mixed formats would flush those of halves, too";
 const APPROXIMATE: &[&str] = &["-fno-hip-fp32-correctly-rounded-divide-sqrt"];
 
 use Argument::{List, None as NoArgument, One};
@@ -261,7 +262,7 @@ pub const OPTIONS: &[Row] = &[
     row("entries", "e", List("kernel"), Ignored, "all kernels are compiled"),
     joined("maxrregcount", "maxrregcount", One("number"), Ignored, "AMD's registers are counted otherwise; `__launch_bounds__` has its effect"),
     row("use_fast_math", "use_fast_math", NoArgument, Instead(FAST_MATH), "clang's options for the same"),
-    row("ftz", "ftz", One("true|false"), Switch(&["-fgpu-flush-denormals-to-zero"], &[]), "flushes subnormal numbers to zero"),
+    row("ftz", "ftz", One("true|false"), Ignored, KEPT),
     row("prec-div", "prec-div", One("true|false"), Switch(&[], APPROXIMATE), "exact division; clang has one option for this and the next"),
     row("prec-sqrt", "prec-sqrt", One("true|false"), Switch(&[], APPROXIMATE), "exact square roots"),
     row("fmad", "fmad", One("true|false"), Switch(&[], &["-ffp-contract=off"]), "contracts products and sums"),

@@ -451,12 +451,11 @@ impl<S: Simd> Arg<S> for Mixed<S> {
 
     #[inline(always)]
     fn flush(self, flush: u8) -> Self {
-        // Each format has its own setting in MODE: the compiler widens halves by this instruction where f32
-        // has no subnormal numbers and halves have.
+        // The f32 settings of MODE apply to both formats.
         match self {
-            Mixed(value, true) if flush & 4 != 0 => Mixed(flush_half(value), true),
-            Mixed(value, false) if flush & 1 != 0 => Mixed(F::flush(value), false),
-            _ => self,
+            _ if flush & 1 == 0 => self,
+            Mixed(value, true) => Mixed(flush_half(value), true),
+            Mixed(value, false) => Mixed(F::flush(value), false),
         }
     }
 

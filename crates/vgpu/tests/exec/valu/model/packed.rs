@@ -129,8 +129,8 @@ fn mixed(word: u32, mods: &Modifiers, k: usize, mode: u32, loud: u32) -> u64 {
     };
     let bits = if set(mods.neg_hi) { bits & !format.sign() } else { bits };
     let bits = if set(mods.neg) { bits ^ format.sign() } else { bits };
-    // Each format has its own setting in MODE.
-    let bits = if flushes(format, mode)[0] { flushed(format, bits) } else { bits };
+    // The f32 settings of MODE apply to f16 sources, too.
+    let bits = if flushes(F32, mode)[0] { flushed(format, bits) } else { bits };
     if set(mods.op_sel_hi) { format.convert(bits, F32, loud) } else { bits }
 }
 
