@@ -111,13 +111,13 @@ pub struct Row {
 }
 
 /// nvcc's fast maths according to its manual: division and square root are approximate, products and sums are
-/// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this is
-/// not `-ffast-math`. Subnormal numbers stay ([`KEPT`]).
+/// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this
+/// is not `-ffast-math`. Subnormal numbers stay ([`KEPT`]).
 pub const FAST_MATH: &[&str] =
     &["-fno-hip-fp32-correctly-rounded-divide-sqrt", "-ffp-contract=fast", "-fgpu-approx-transcendentals"];
-/// Why no option flushes subnormal numbers. NVIDIA's flush f32's and leave those of halves. On AMD GPUs the setting
-/// for f32 also flushes halves that `v_fma_mix` widens, which the compiler uses then: products of halves below
-/// 2⁻¹⁴ would be 0. AMD GPUs compute with subnormal numbers at full speed.
+/// Why no option flushes subnormal numbers. NVIDIA's flush f32's and leave those of halves. On AMD GPUs the
+/// setting for f32 also flushes halves that `v_fma_mix` widens, which the compiler uses then: products of
+/// halves below 2⁻¹⁴ would be 0. AMD GPUs compute with subnormal numbers at full speed.
 const KEPT: &str =
     "f32's subnormal numbers stay: AMD's instructions of mixed formats would flush those of halves, too";
 const APPROXIMATE: &[&str] = &["-fno-hip-fp32-correctly-rounded-divide-sqrt"];

@@ -66,16 +66,7 @@ impl Watch {
         }
         std::fs::write(&header, text).map_err(|e| Error::io("write", &header, e))?;
         let program = PathBuf::from(command.get_program());
-        let mut watch = Command::new(&program);
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => watch.env(name, value),
-                None => watch.env_remove(name),
-            };
-        }
-        if let Some(folder) = command.get_current_dir() {
-            watch.current_dir(folder);
-        }
+        let mut watch = limits::copy(command, command.get_program());
         // Before everything that a source reads, and regardless of warning options.
         watch.arg("-include").arg(&header);
         let is_about_warnings = |option: &OsStr| {
