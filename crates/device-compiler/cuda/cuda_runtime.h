@@ -29,15 +29,11 @@
 #pragma push_macro("nodiscard")
 #undef nodiscard
 #define nodiscard maybe_unused
-#include "ferrocm_values_begin.h"
-// The type has CUDA's name, which may then also be that of a program's functions.
-#define hipError_t cudaError
-#include <hip/hip_runtime_api.h>
-#undef hipError_t
-typedef cudaError hipError_t;
-#include "ferrocm_values_end.h"
+#include "ferrocm_hip_api.h"
 #pragma pop_macro("nodiscard")
 #undef warpSize
+// HIP's functions of synchronised warps are for waves, and include <functional>, which takes long.
+#define HIP_DISABLE_WARP_SYNC_BUILTINS
 // HIP has these for floats, too, which CUDA's programs define themselves.
 #define atomicMin __cuda_hip_atomicMin
 #define atomicMax __cuda_hip_atomicMax
@@ -48,13 +44,7 @@ typedef cudaError hipError_t;
 #define surf2DLayeredwrite __cuda_hip_surf2DLayeredwrite
 #elif !defined(__HIPCC__)
 // A compiler of plain C++.
-#include "ferrocm_values_begin.h"
-// The type has CUDA's name, which may then also be that of a program's functions.
-#define hipError_t cudaError
-#include <hip/hip_runtime_api.h>
-#undef hipError_t
-typedef cudaError hipError_t;
-#include "ferrocm_values_end.h"
+#include "ferrocm_hip_api.h"
 #endif
 #include <hip/hip_runtime.h>
 #undef atomicMin

@@ -103,55 +103,64 @@ template <typename T, typename Acc, typename W> __PTX Acc dot(W ra, W rb, Acc su
         return __builtin_fmaf(static_cast<float>(a[1]), static_cast<float>(b[1]), __builtin_fmaf(static_cast<float>(a[0]), static_cast<float>(b[0]), sum));
     }
 }
-// Adds the products of one row's words (in the four lanes of `row`) and the lane's two columns.
-template <typename T, unsigned Words, typename W, typename Acc> __PTX void row_products(const W (&a)[Words], const W (&b)[Words], u32 row, Acc &first, Acc &second) {
-    const u32 column = __cuda_lane() % 4 * 2;
-    for (unsigned word = 0; word < Words; word++)
-        for (unsigned i = 0; i < 4; i++) {
-            const W left = __cuda_from_lane(a[word], row * 4 + i);
-            first = dot<T>(left, __cuda_from_lane(b[word], column * 4 + i), first);
-            second = dot<T>(left, __cuda_from_lane(b[word], column * 4 + 4 + i), second);
-        }
+// The word of lane I of the lane's four.
+template <unsigned I, typename W> __PTX W of_quad(W value) {
+    __cuda_words<W> words(value);
+    for (unsigned i = 0; i < __cuda_words<W>::count; i++)
+        words.word[i] = __builtin_amdgcn_mov_dpp(words.word[i], I * 0x55, 0xf, 0xf, true);
+    return words.value();
+}
+// Adds the products of the lane's row, which its four lanes have, and its two columns: of four lanes each, one of them after the other.
+template <typename T, unsigned I = 0, typename W, typename Acc> __PTX void row_products(W a, W b, Acc &first, Acc &second) {
+    const u32 column = __cuda_lane() % 4 * 8 + I;
+    const W left = of_quad<I>(a);
+    first = dot<T>(left, __cuda_from_lane(b, column), first);
+    second = dot<T>(left, __cuda_from_lane(b, column + 4), second);
+    if constexpr (I < 3)
+        row_products<T, I + 1>(a, b, first, second);
 }
 // Eight rows, in 32 bits each: m8n8.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C> __PTX void mma_8_1(D &d0, D &d1, A a, B b, C c0, C c1) {
     typedef typename word_of<T>::type word;
-    const word left[1] = {as<word>(a)}, right[1] = {as<word>(b)};
     Acc first = as<Acc>(c0), second = as<Acc>(c1);
-    row_products<T>(left, right, __cuda_lane() / 4, first, second);
+    row_products<T>(as<word>(a), as<word>(b), first, second);
     set(d0, first), set(d1, second);
 }
-template <typename T, typename Acc, typename W, unsigned Words> __PTX void mma_16(const W (&upper)[Words], const W (&lower)[Words], const W (&b)[Words], Acc (&c)[4]) {
-    row_products<T>(upper, b, __cuda_lane() / 4, c[0], c[1]);
-    row_products<T>(lower, b, __cuda_lane() / 4, c[2], c[3]);
+// Sixteen rows. These are functions of their own: a kernel has hundreds of such instructions, and each is over a hundred of AMD's.
+template <typename Acc> struct four { Acc of[4]; };
+template <typename T, typename W, typename Acc>
+static __device__ __attribute__((noinline)) four<Acc> product_1(W a0, W a1, W b, Acc c0, Acc c1, Acc c2, Acc c3) {
+    row_products<T>(a0, b, c0, c1), row_products<T>(a1, b, c2, c3);
+    return {{c0, c1, c2, c3}};
 }
-// Sixteen rows, and one word of K per lane: two registers of A, one of B.
+template <typename T, typename W, typename Acc>
+static __device__ __attribute__((noinline)) four<Acc> product_2(W a0, W a1, W a2, W a3, W b0, W b1, Acc c0, Acc c1, Acc c2, Acc c3) {
+    row_products<T>(a0, b0, c0, c1), row_products<T>(a1, b0, c2, c3);
+    row_products<T>(a2, b1, c0, c1), row_products<T>(a3, b1, c2, c3);
+    return {{c0, c1, c2, c3}};
+}
+template <typename D, typename Acc> __PTX void set_four(D &d0, D &d1, D &d2, D &d3, const four<Acc> &c) {
+    set(d0, c.of[0]), set(d1, c.of[1]), set(d2, c.of[2]), set(d3, c.of[3]);
+}
+// One word of K per lane: two registers of A, one of B.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_1(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c2, C c3) {
     typedef typename word_of<T>::type word;
-    const word upper[1] = {as<word>(a0)}, lower[1] = {as<word>(a1)}, right[1] = {as<word>(b)};
-    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
-    mma_16<T>(upper, lower, right, c);
-    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+    set_four(d0, d1, d2, d3, product_1<T>(as<word>(a0), as<word>(a1), as<word>(b), as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)));
 }
 // Two words: four registers of A (rows, rows + 8, and again), two of B.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_2(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1, C c2, C c3) {
     typedef typename word_of<T>::type word;
-    const word upper[2] = {as<word>(a0), as<word>(a2)}, lower[2] = {as<word>(a1), as<word>(a3)}, right[2] = {as<word>(b0), as<word>(b1)};
-    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
-    mma_16<T>(upper, lower, right, c);
-    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+    set_four(d0, d1, d2, d3,
+             product_2<T>(as<word>(a0), as<word>(a1), as<word>(a2), as<word>(a3), as<word>(b0), as<word>(b1), as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)));
 }
 // Four words: eight registers of A, four of B.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_4(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, A a4, A a5, A a6, A a7, B b0, B b1, B b2, B b3, C c0, C c1, C c2, C c3) {
-    typedef typename word_of<T>::type word;
-    const word upper[4] = {as<word>(a0), as<word>(a2), as<word>(a4), as<word>(a6)}, lower[4] = {as<word>(a1), as<word>(a3), as<word>(a5), as<word>(a7)};
-    const word right[4] = {as<word>(b0), as<word>(b1), as<word>(b2), as<word>(b3)};
-    Acc c[4] = {as<Acc>(c0), as<Acc>(c1), as<Acc>(c2), as<Acc>(c3)};
-    mma_16<T>(upper, lower, right, c);
-    set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
+    Acc c[4];
+    mma_16_2<T, Acc>(c[0], c[1], c[2], c[3], a0, a1, a2, a3, b0, b1, c0, c1, c2, c3);
+    mma_16_2<T, Acc>(d0, d1, d2, d3, a4, a5, a6, a7, b2, b3, c[0], c[1], c[2], c[3]);
 }
 // Sums that are clamped. The products of one instruction fit by themselves.
 __PTX int clamped_sum(int products, int c) { return __builtin_elementwise_add_sat(products, c); }

@@ -251,6 +251,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_half.h"
     "ferrocm_half_class.h"
     "ferrocm_half_functions.h"
+    "ferrocm_hip_api.h"
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"

@@ -69,7 +69,8 @@ pub struct Options {
 /// Options with a value, in each spelling.
 const VALUED: &[(&[&str], Value)] = &[
     (&["--gpu-architecture", "-arch"], Value::Architecture),
-    (&["--ftz", "-ftz"], Value::FlushToZero),
+    // As with nvcc, f32's subnormal numbers stay.
+    (&["--ftz", "-ftz"], Value::Ignored),
     (&["--fmad", "-fmad"], Value::Contract),
     (&["--prec-div", "-prec-div"], Value::PreciseDivision),
     (&["--prec-sqrt", "-prec-sqrt"], Value::PreciseRoot),
@@ -107,7 +108,6 @@ const IGNORED: &[&str] = &[
 #[derive(Clone, Copy)]
 enum Value {
     Architecture,
-    FlushToZero,
     Contract,
     PreciseDivision,
     PreciseRoot,
@@ -145,8 +145,6 @@ pub fn translate(given: &[String]) -> Options {
                     all.target = Some(value);
                 }
             }
-            // As with nvcc, f32's subnormal numbers stay.
-            (Value::FlushToZero, _) => {}
             (Value::Contract, true) => all.options.push("-ffp-contract=fast".to_owned()),
             (Value::Contract, false) => all.options.push("-ffp-contract=off".to_owned()),
             (Value::PreciseDivision, precise) => division = precise,

@@ -112,7 +112,7 @@ pub struct Row {
 
 /// nvcc's fast maths according to its manual: division and square root are approximate, products and sums are
 /// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this
-/// is not `-ffast-math`. Subnormal numbers stay ([`KEPT`]).
+/// is not `-ffast-math`. Subnormal numbers stay.
 pub const FAST_MATH: &[&str] =
     &["-fno-hip-fp32-correctly-rounded-divide-sqrt", "-ffp-contract=fast", "-fgpu-approx-transcendentals"];
 /// Why no option flushes subnormal numbers. NVIDIA's flush f32's and leave those of halves. On AMD GPUs the

@@ -16,6 +16,13 @@
 #define _LIBCUDACXX_CUDA_API_VERSION 2008000
 #endif
 
+// What a thread does that waits for another one.
+__CUDA_STD_INLINE void __cuda_pause() {
+#if defined(__HIP_DEVICE_COMPILE__)
+    __builtin_amdgcn_s_sleep(1);
+#endif
+}
+
 namespace cuda {
 namespace std {
 using namespace ::std;
