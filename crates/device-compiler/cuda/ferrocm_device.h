@@ -19,8 +19,12 @@
 #if !defined(__assume)
 #define __assume(condition) __builtin_assume(condition)
 #endif
-#if !defined(__cluster_dims__)
-#define __cluster_dims__(...)
+#if defined(__FERROCM_CUDA__) || !defined(__cluster_dims__)
+#undef __cluster_dims__
+// Each block is a cluster by itself, which a kernel for larger ones may not expect. A program says so where it is compiled.
+static constexpr __host__ __device__ __attribute__((unused)) unsigned __cuda_cluster_blocks(unsigned x, unsigned y = 1, unsigned z = 1) { return x * y * z; }
+#define __cluster_dims__(...) \
+    __attribute__((diagnose_if(__cuda_cluster_blocks(__VA_ARGS__) > 1, "AMD GPUs have no clusters: each block is one by itself", "warning")))
 #endif
 
 // Reinterprets bits as another type, which need not be trivially copyable.

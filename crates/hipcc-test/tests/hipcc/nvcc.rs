@@ -244,6 +244,13 @@ fn questions_and_errors_are_plain() {
         .expect("write");
     let warned = told(&mut nvcc(here, "-Xcompiler -Wall -c wrong.cu"), true);
     assert_eq!(warned.matches("non-void function does not return").count(), 1, "{warned}");
+    // A cluster of several blocks is what AMD GPUs lack; one of one block is nothing special.
+    let text = "template <int N> __global__ void __cluster_dims__(N, 1) k(int* p) { *p = N; }\n\
+                void f(int* p) {\n  k<1><<<1, 1>>>(p);\n  k<2><<<2, 1>>>(p);\n}\n";
+    fs::write(here.join("clusters.cu"), text).expect("write");
+    let warned = told(&mut nvcc(here, "-c clusters.cu"), true);
+    assert!(warned.contains("clusters.cu:4:3: warning: AMD GPUs have no clusters"), "{warned}");
+    assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
     fs::write(here.join("wrong.cu"), "__global__ void k(int* p) {\n  p = 1.5; }\n").expect("write");
     let error = told(&mut nvcc(here, "--verbose -c wrong.cu"), false);
     assert!(error.contains("#$ TOP=") && error.contains("wrong.cu:2:7: error: "), "{error}");
