@@ -36,7 +36,7 @@ use std::process::{Command, Output};
 use crate::limits::{self, Limits};
 use crate::reads::{Learning, Reads, assembly};
 use crate::toolchain::Toolchain;
-use crate::{Error, metrics, typenames};
+use crate::{Error, metrics, retries};
 
 use debug::DebugInfo;
 
@@ -116,7 +116,7 @@ impl Compilation<'_> {
         // The last option counts. Paths must not depend on the compiler's current folder.
         front.args(["-g", "-gno-simple-template-names", "-fdebug-compilation-dir=."]).arg("-o").arg(&ir);
         let folder = front.get_current_dir().map(Path::to_owned);
-        let first = typenames::compile(&front, |front| self.output(front), typenames::messages)?;
+        let first = retries::compile(&front, |front| self.output(front), retries::messages)?;
         if !first.status.success() {
             return Ok(Ran { output: first, reads: None });
         }

@@ -7,7 +7,7 @@ const LAYERS: &[&[&str]] = &[
     &["files", "private"],
     &["cuda"],
     &["cache", "metrics", "overlay", "toolchain"],
-    &["nvcc", "reads", "typenames"],
+    &["bodies", "nvcc", "reads", "retries", "typenames"],
     &["facts", "nvrtc"],
 ];
 

@@ -8,7 +8,7 @@
 //! * [`nvcc`] finds NVIDIA's compiler and knows its options; [`nvrtc`] knows those of its run-time compiler.
 //! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
 //!   inline PTX into C++, and [`launches`], [`members`] and [`pragmas`] make launches, calls and pragmas of
-//!   macros readable for clang. [`typenames`] compiles again what only lacks a word that nvcc does without.
+//!   macros readable for clang. [`retries`] compiles again what fails only by what nvcc does without.
 //! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
 //!   count what they do.
 //! * [`reads`] records which files a compilation depends on; [`cache`] finds earlier results by them.
@@ -32,6 +32,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod bodies;
 pub mod cache;
 pub mod cuda;
 pub mod depfile;
@@ -53,9 +54,10 @@ pub mod pragmas;
 mod private;
 pub mod ptx;
 pub mod reads;
+pub mod retries;
 mod rewrites;
 pub mod toolchain;
-pub mod typenames;
+mod typenames;
 
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::Error;

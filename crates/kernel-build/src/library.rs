@@ -15,7 +15,7 @@ use std::process::Command;
 use device_compiler::cache::Entry;
 use device_compiler::limits::Limits;
 use device_compiler::reads::Learning;
-use device_compiler::{Diagnostic, diagnostics, facts, files, typenames};
+use device_compiler::{Diagnostic, diagnostics, facts, files, retries};
 
 use crate::builder::Built;
 use crate::compile::{Context, Plan, joined};
@@ -217,7 +217,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     command.arg("-o").arg(&object);
     let program = || context.toolchain.clang.clone();
     let run = |mut command: Command| command.output().map_err(|e| Error::program(program(), e));
-    let output = typenames::compile(&command, run, typenames::messages)?;
+    let output = retries::compile(&command, run, retries::messages)?;
     let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
         if text.contains("No space left on device") {

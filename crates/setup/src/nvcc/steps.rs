@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use code_object::text;
-use device_compiler::{Diagnostic, depfile, diagnostics, typenames};
+use device_compiler::{Diagnostic, depfile, diagnostics, retries};
 
 use super::call::Call;
 use super::plan::{Form, Plan, Step};
@@ -202,7 +202,7 @@ impl Doing<'_> {
             let child = command.spawn().map_err(io_error("start", program))?;
             child.wait_with_output().map_err(io_error("wait for", program))
         };
-        typenames::compile(&command, run, typenames::messages)
+        retries::compile(&command, run, retries::messages)
     }
 
     /// Prints a compiler's messages, except those that another compiler has printed.
