@@ -30,7 +30,8 @@ fn device_and_host_code_have_what_nvccs_header_brings() {
         assert_eq!(unsafe { code::launch_habits(to, four, stream.as_raw()) }, 0, "{device}");
         let values = values.to_vec(&stream).unwrap();
         assert_eq!(values[..8], EXPECTED, "{device}");
-        assert_eq!(values[8..], [3, 5, 32, 890], "{device}");
+        // A further kernel has doubled the first.
+        assert_eq!(values[8..], [6, 5, 32, 890], "{device}");
         assert_eq!(vectors.to_vec(&stream).unwrap()[8..], [21.0, 60.0, 120.0, 200.0], "{device}");
     }
 }
