@@ -2,7 +2,12 @@
 // NCCL's <nccl.h>, over RCCL.
 #pragma once
 #define NCCL_H_
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#if defined(__cplusplus)
+#include <cuda_fp8.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 typedef enum {
