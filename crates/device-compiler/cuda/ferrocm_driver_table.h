@@ -694,7 +694,6 @@
 #define CUgraphicsRegisterFlags hipGraphicsRegisterFlags
 #define CUgraphicsRegisterFlags_enum hipGraphicsRegisterFlags
 #define CUgraphicsResource hipGraphicsResource_t
-#define CUgraphicsResource_st hipGraphicsResource
 #define CUhostFn hipHostFn_t
 #define CUipcEventHandle hipIpcEventHandle_t
 #define CUipcEventHandle_st hipIpcEventHandle_st

@@ -50,6 +50,10 @@
 #define cudaErrorMemoryAllocation hipErrorOutOfMemory
 #define cudaErrorCudartUnloading hipErrorDeinitialized
 
+// Structures, which programs may name with `struct`; HIP's other name of it is that of a type only.
+#define cudaGraphicsResource _hipGraphicsResource
+#define CUgraphicsResource_st _hipGraphicsResource
+
 // Devices
 #define cudaDeviceProp hipDeviceProp_t
 #define cudaGetDevice hipGetDevice

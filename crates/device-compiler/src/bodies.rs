@@ -1,8 +1,9 @@
 //! Kernels whose bodies are for the device only.
 //!
 //! A template may use what is there only if `__CUDA_ARCH__` is defined, as kernels of vLLM do. nvcc
-//! instantiates the bodies of kernels for the device alone. clang instantiates them for the host, too, although
-//! no host code comes of it. So host code that fails only in kernels is compiled again without their bodies.
+//! instantiates the bodies of kernels for the device alone. clang instantiates them for the host, too,
+//! although no host code comes of it. So host code that fails only in kernels is compiled again without their
+//! bodies.
 
 use std::ops::Range;
 use std::path::PathBuf;

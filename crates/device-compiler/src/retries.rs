@@ -1,8 +1,8 @@
 //! Compilations that run again with changed texts.
 //!
 //! nvcc accepts some sources that clang refuses, in messages that name each place. If all errors are of these
-//! kinds, the places are changed as the rule of each kind says, and the source is compiled again: names of types
-//! get `typename`, and host code loses the bodies of kernels in which it fails.
+//! kinds, the places are changed as the rule of each kind says, and the source is compiled again: names of
+//! types get `typename`, and host code loses the bodies of kernels in which it fails.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -78,23 +78,31 @@ impl Run {
 
     /// The row of the page.
     pub(super) fn line(&self) -> String {
+        self.line_with(&self.sources(), &self.right())
+    }
+
+    /// The cells about sources.
+    fn sources(&self) -> String {
         let all = self.compiled + self.lacking + self.refused();
-        let sources = match all {
+        let cells = match all {
             0 => ["", "", "", ""].map(str::to_owned),
             _ => {
                 let share = format!("{:.1} %", 100.0 * self.share());
                 [all.to_string(), self.compiled.to_string(), self.lacking.to_string(), share]
             }
         };
-        self.line_with(&sources.join(" | "))
+        cells.join(" | ")
     }
 
-    /// The row, with the cells about sources.
-    fn line_with(&self, sources: &str) -> String {
-        let right = match self.programs {
+    /// The cell about programs.
+    fn right(&self) -> String {
+        match self.programs {
             0 => String::new(),
             programs => format!("{} of {programs}", self.right),
-        };
+        }
+    }
+
+    fn line_with(&self, sources: &str, right: &str) -> String {
         format!("| {} | {} | {} | {sources} | {right} | {} |", self.tree, self.commit, self.target, self.date)
     }
 }
@@ -102,7 +110,8 @@ impl Run {
 /// The outcome of a program that does not give its result.
 pub(super) const DOES_NOT_RUN: &str = "does not run";
 
-/// The page with a run's rows replaced. A run of programs only replaces what is said about programs.
+/// The page with a run's rows replaced. A run of programs only replaces what is said about programs, and one
+/// of a tree whose table has no programs what is said about sources.
 pub(super) fn with(page: &str, run: &Run, only_programs: bool) -> String {
     let (before, after) = page.split_once(FAILURES).unwrap_or((page, ""));
     let mut results: BTreeMap<[String; 2], String> = BTreeMap::new();
@@ -114,10 +123,14 @@ pub(super) fn with(page: &str, run: &Run, only_programs: bool) -> String {
     let place = [run.tree.clone(), run.target.clone()];
     let before = results.remove(&place).and_then(|row| cells(&row, "tree", 9));
     // Of the same commit.
-    let before = before.filter(|cells| only_programs && cells[1] == run.commit);
+    let before = before.filter(|cells| cells[1] == run.commit);
+    let (keeps_sources, keeps_programs) = match before {
+        Some(_) => (only_programs, run.programs == 0),
+        None => (false, false),
+    };
     let is_kept = |cells: &[String]| {
-        let is_other = cells[..2] != place;
-        is_other || before.is_some() && cells[3] != DOES_NOT_RUN
+        let is_program = cells[3] == DOES_NOT_RUN;
+        cells[..2] != place || if is_program { keeps_programs } else { keeps_sources }
     };
     let others = after.lines().filter_map(|row| Some((cells(row, "tree", 5)?, row)));
     let mut failures: Vec<([String; 2], String)> = others
@@ -134,7 +147,10 @@ pub(super) fn with(page: &str, run: &Run, only_programs: bool) -> String {
         );
         failures.push((place.clone(), row));
     }
-    let line = before.map_or_else(|| run.line(), |cells| run.line_with(&cells[3..7].join(" | ")));
+    let before = before.unwrap_or_default();
+    let sources = if keeps_sources { before[3..7].join(" | ") } else { run.sources() };
+    let right = if keeps_programs { before[7].clone() } else { run.right() };
+    let line = run.line_with(&sources, &right);
     results.insert(place.clone(), line);
     failures.sort();
     let mut text = format!("{INTRODUCTION}{HEAD}");
@@ -212,6 +228,12 @@ mod tests {
             "{after}"
         );
         assert!(after.contains("`x.cu`") && !after.contains("`y.cu`") && after.contains("`z.cu`"), "{after}");
+        // A table without programs says nothing about them.
+        let mut none = run("abc", 4, &[]);
+        none.programs = 0;
+        let kept = with(&after, &none, false);
+        assert!(kept.contains("| 4 | 4 | 0 | 100.0 % | 1 of 2 |") && kept.contains("`z.cu`"), "{kept}");
+        assert!(!kept.contains("`x.cu`"), "{kept}");
         // What is said about another commit's sources does not hold.
         let after = with(&after, &run("def", 0, &[]), true);
         assert!(after.contains("| a | def | gfx1100 |  |  |  |  | 2 of 2 | 1 May 2030 |\n"), "{after}");
