@@ -5,9 +5,6 @@
 #include <cuda_runtime.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#if defined(__cplusplus)
-#include <cuda_fp8.h>
-#endif
 #include <stddef.h>
 #include <stdint.h>
 typedef enum {
