@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 use cpp_lexer::{Kind, Token, tokens};
 
-use crate::Place;
 use crate::retries::{Edit, Failure, Texts};
 
 /// Empties the kernel in which host code fails, itself or in what the kernel instantiates.
@@ -18,9 +17,8 @@ pub(crate) fn mend(failure: &Failure, texts: &mut Texts<'_>) -> Option<(PathBuf,
     if !texts.is_host() {
         return None;
     }
-    let places = std::iter::once(&failure.error).chain(&failure.notes);
-    let places: Vec<&Place> = places.filter_map(|message| message.place.as_ref()).collect();
-    places.into_iter().find_map(|place| {
+    let messages = std::iter::once(&failure.error).chain(&failure.notes);
+    messages.filter_map(|message| message.place.as_ref()).find_map(|place| {
         let (name, text, at) = texts.at(place)?;
         let body = of_kernels(text).into_iter().find(|body| body.contains(&at))?;
         // Lines keep their numbers.

@@ -102,8 +102,11 @@ pub fn write(rewritten: &[Rewritten], work: &Path) -> Result<Vec<OsString>, Erro
 }
 
 /// The same for texts by the names under which clang opens them.
-pub(crate) fn write_texts(texts: &BTreeMap<PathBuf, String>, work: &Path) -> Result<[OsString; 2], Error> {
-    let options = overlay(texts.iter().map(|(name, text)| (std::iter::once(name), text.as_str())), work)?;
+pub(crate) fn write_texts<'a>(
+    texts: impl Iterator<Item = (&'a PathBuf, &'a str)>,
+    work: &Path,
+) -> Result<[OsString; 2], Error> {
+    let options = overlay(texts.map(|(name, text)| (std::iter::once(name), text)), work)?;
     options.ok_or_else(|| Error::io("write", work, std::io::ErrorKind::InvalidInput.into()))
 }
 

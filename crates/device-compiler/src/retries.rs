@@ -4,7 +4,7 @@
 //! kinds, the places are changed as the rule of each kind says, and the source is compiled again: names of
 //! types get `typename`, and host code loses the bodies of kernels in which it fails.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(crate) struct Texts<'a> {
     command: &'a Command,
     /// Those that were changed or looked at, under the names by which clang opens them.
     texts: BTreeMap<PathBuf, String>,
-    changed: BTreeMap<PathBuf, String>,
+    changed: BTreeSet<PathBuf>,
     /// The files that the command reads instead of others.
     replaced: BTreeMap<PathBuf, PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Texts<'a> {
 impl<'a> Texts<'a> {
     fn new(command: &'a Command) -> Self {
         let replaced = overlay::replaced(command.get_args());
-        Self { command, texts: BTreeMap::new(), changed: BTreeMap::new(), replaced }
+        Self { command, texts: BTreeMap::new(), changed: BTreeSet::new(), replaced }
     }
 
     /// Whether the command compiles for the host only.
@@ -85,9 +85,17 @@ impl<'a> Texts<'a> {
         for (name, edit) in kept.into_iter().rev() {
             if let Some(text) = self.texts.get_mut(&name) {
                 text.replace_range(edit.range, &edit.text);
-                self.changed.insert(name, text.clone());
+                self.changed.insert(name);
             }
         }
+    }
+
+    /// Those that were changed.
+    fn changed(&self) -> impl Iterator<Item = (&PathBuf, &str)> {
+        self.texts
+            .iter()
+            .filter(|(name, _)| self.changed.contains(*name))
+            .map(|(name, text)| (name, text.as_str()))
     }
 }
 
@@ -168,7 +176,7 @@ pub fn compile<T, E: From<Error>>(
                 folder.insert(made.map_err(|e| Error::io("create a folder in", std::env::temp_dir(), e))?)
             }
         };
-        further = overlay::write_texts(&texts.changed, folder.path())?.into();
+        further = overlay::write_texts(texts.changed(), folder.path())?.into();
         done = run(&further)?;
     }
     Ok(done)
@@ -321,6 +329,6 @@ mod tests {
         assert!(texts.at(&place).is_some());
         let edit = |range: Range<usize>, text: &str| (header.clone(), Edit { range, text: text.to_owned() });
         texts.edit(vec![edit(3..3, "x"), edit(8..8, "z"), edit(2..6, "y"), edit(2..6, "y"), edit(8..8, "z")]);
-        assert_eq!(texts.changed[&header], "01y67z89");
+        assert_eq!(texts.changed().collect::<Vec<_>>(), [(&header, "01y67z89")]);
     }
 }
