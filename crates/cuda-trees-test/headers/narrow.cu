@@ -25,13 +25,50 @@ extern "C" __global__ void to_fp8(const double *in, unsigned char *out) {
     out[13] = __nv_cvt_bfloat16raw_to_fp8(static_cast<__nv_bfloat16_raw>(b), __NV_NOSAT, __NV_E4M3);
     out[14] = __nv_cvt_double2_to_fp8x2(make_double2(d, 1.0), __NV_NOSAT, __NV_E4M3) & 0xff;
 }
-// And back: half, bf16 and float of each code of both.
+// All conversions are explicit.
+template <typename A, typename B> struct converts {
+    static A one();
+    static char test(...);
+    static long test(B);
+    static constexpr bool value = sizeof(test(one())) == sizeof(long);
+};
+template <typename F> struct explicit_ones {
+    static_assert(!converts<F, float>::value && !converts<F, double>::value && !converts<F, int>::value && !converts<F, __half>::value, "to");
+    static_assert(!converts<float, F>::value && !converts<int, F>::value && !converts<__half, F>::value, "from");
+    static_assert(converts<short, float>::value, "the question");
+};
+template struct explicit_ones<__nv_fp8_e4m3>;
+template struct explicit_ones<__nv_fp8_e5m2>;
+// Integers: towards zero, and the nearest of the type.
+template <typename T, typename F> static __device__ float to_integer(F x, double least, double greatest) {
+    const double number = static_cast<double>(x);
+    const double whole = number != number ? 0.0 : trunc(number);
+    const double clamped = whole < least ? least : whole > greatest ? greatest : whole;
+    return number != number || static_cast<double>(static_cast<T>(x)) == clamped ? 0.0f : 1.0f;
+}
+template <typename F> static __device__ float to_integers(F x) {
+    return to_integer<char>(x, -128, 127) + to_integer<signed char>(x, -128, 127) + to_integer<unsigned char>(x, 0, 255) +
+           to_integer<short>(x, -32768, 32767) + to_integer<unsigned short>(x, 0, 65535) + to_integer<int>(x, -1e6, 1e6) +
+           to_integer<unsigned>(x, 0, 1e6) + to_integer<long>(x, -1e6, 1e6) + to_integer<unsigned long>(x, 0, 1e6) +
+           to_integer<long long>(x, -1e6, 1e6) + to_integer<unsigned long long>(x, 0, 1e6) +
+           (static_cast<bool>(x) == (static_cast<float>(x) != 0.0f) ? 0.0f : 1.0f);
+}
+template <typename F> static __device__ float from_integers(int x) {
+    const unsigned char expected = F(static_cast<float>(x)).__x;
+    return (F(static_cast<short>(x)).__x == expected && F(x).__x == expected && F(static_cast<long>(x)).__x == expected &&
+            F(static_cast<long long>(x)).__x == expected && F(static_cast<unsigned short>(x)).__x == expected &&
+            F(static_cast<unsigned>(x)).__x == expected && F(static_cast<unsigned long>(x)).__x == expected &&
+            F(static_cast<unsigned long long>(x)).__x == expected)
+               ? 0.0f
+               : 1.0f;
+}
+// And back: half, bf16, float and integers of each code of both.
 extern "C" __global__ void from_fp8(float *out) {
     const unsigned char code = threadIdx.x;
     __nv_fp8_e4m3 small;
     __nv_fp8_e5m2 wide;
     small.__x = code, wide.__x = code;
-    out += threadIdx.x * 6;
+    out += threadIdx.x * 8;
     out[0] = static_cast<float>(small), out[1] = static_cast<float>(wide);
     out[2] = __half2float(__half(__nv_cvt_fp8_to_halfraw(code, __NV_E4M3))), out[3] = __half2float(__half(small));
     out[4] = __half2float(__half(wide));
@@ -39,6 +76,8 @@ extern "C" __global__ void from_fp8(float *out) {
     four.__x = code * 0x01010101u;
     const float4 all = static_cast<float4>(four);
     out[5] = all.x == all.w || (all.x != all.x && all.w != all.w) ? all.z : -1.0f;
+    out[6] = to_integers(small) + to_integers(wide) + from_integers<__nv_fp8_e4m3>(code * 3) + from_integers<__nv_fp8_e5m2>(code * 250);
+    out[7] = __bfloat162float(static_cast<__nv_bfloat16>(wide));
 }
 
 // Functions of both 16-bit types: results as floats.

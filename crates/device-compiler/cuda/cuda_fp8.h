@@ -90,44 +90,73 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
 #define __nv_cvt_halfraw2_to_fp8x2 __hip_cvt_halfraw2_to_fp8x2
 #endif
 
-// HIP's types, with CUDA's saturation in conversions to them.
-#define __CUDA_FP8_CONSTRUCTOR __host__ __device__ __attribute__((always_inline)) inline explicit
+// The types. All conversions are explicit, as CUDA's are: HIP's are implicit, so that `__half(fp8)` is ambiguous with them. What HIP's
+// types convert to, they calculate.
+#define __CUDA_FP8_EXPLICIT __host__ __device__ __attribute__((always_inline)) inline explicit
+#define __CUDA_FP8_TO(TYPE, T)           \
+    __CUDA_FP8_EXPLICIT operator T() const { \
+        TYPE bits;                       \
+        bits.__x = __x;                  \
+        return bits;                     \
+    }
+#define __CUDA_FP8_SCALAR(NAME, TYPE, T)                             \
+    __CUDA_FP8_EXPLICIT NAME(T x) : NAME(static_cast<float>(x)) {}   \
+    __CUDA_FP8_TO(TYPE, T)
 #define __CUDA_FP8_TYPES(END, KIND)                                                                                                       \
-    struct __nv_fp8_##END : __hip_fp8_##END {                                                                                             \
-        using __hip_fp8_##END::__hip_fp8_##END;                                                                                           \
+    struct __nv_fp8_##END {                                                                                                               \
+        __nv_fp8_storage_t __x;                                                                                                           \
         __nv_fp8_##END() = default;                                                                                                       \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(float x) { __x = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, KIND); }                          \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(double x) { __x = __nv_cvt_double_to_fp8(x, __NV_SATFINITE, KIND); }                        \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(__half x) { __x = __nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, KIND); }                       \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8_##END(__nv_bfloat16 x) { __x = __nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, KIND); }            \
+        __CUDA_FP8_EXPLICIT __nv_fp8_##END(float x) : __x(__nv_cvt_float_to_fp8(x, __NV_SATFINITE, KIND)) {}                              \
+        __CUDA_FP8_EXPLICIT __nv_fp8_##END(double x) : __x(__nv_cvt_double_to_fp8(x, __NV_SATFINITE, KIND)) {}                            \
+        __CUDA_FP8_EXPLICIT __nv_fp8_##END(__half x) : __x(__nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, KIND)) {}                           \
+        __CUDA_FP8_EXPLICIT __nv_fp8_##END(__nv_bfloat16 x) : __x(__nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, KIND)) {}                \
+        __CUDA_FP8_TO(__hip_fp8_##END, float)                                                                                             \
+        __CUDA_FP8_TO(__hip_fp8_##END, double)                                                                                            \
+        __CUDA_FP8_TO(__hip_fp8_##END, __half)                                                                                            \
+        __CUDA_FP8_TO(__hip_fp8_##END, __nv_bfloat16)                                                                                     \
+        __CUDA_FP8_TO(__hip_fp8_##END, bool)                                                                                              \
+        __CUDA_FP8_TO(__hip_fp8_##END, char)                                                                                              \
+        __CUDA_FP8_TO(__hip_fp8_##END, signed char)                                                                                       \
+        __CUDA_FP8_TO(__hip_fp8_##END, unsigned char)                                                                                     \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, short)                                                                         \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned short)                                                                \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, int)                                                                           \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned int)                                                                  \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, long)                                                                          \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned long)                                                                 \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, long long)                                                                     \
+        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned long long)                                                            \
     };                                                                                                                                    \
-    struct __nv_fp8x2_##END : __hip_fp8x2_##END {                                                                                         \
-        using __hip_fp8x2_##END::__hip_fp8x2_##END;                                                                                       \
+    struct __nv_fp8x2_##END {                                                                                                             \
+        __nv_fp8x2_storage_t __x;                                                                                                         \
         __nv_fp8x2_##END() = default;                                                                                                     \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(float2 x) { __x = __nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, KIND); }                    \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(double2 x) { __x = __nv_cvt_double2_to_fp8x2(x, __NV_SATFINITE, KIND); }                  \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(__half2 x) { __x = __nv_fp8_##END(x.x).__x | __nv_fp8_##END(x.y).__x << 8; }              \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x2_##END(__nv_bfloat162 x) { __x = __nv_fp8_##END(x.x).__x | __nv_fp8_##END(x.y).__x << 8; }       \
+        __CUDA_FP8_EXPLICIT __nv_fp8x2_##END(float2 x) : __x(__nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, KIND)) {}                        \
+        __CUDA_FP8_EXPLICIT __nv_fp8x2_##END(double2 x) : __x(__nv_cvt_double2_to_fp8x2(x, __NV_SATFINITE, KIND)) {}                      \
+        __CUDA_FP8_EXPLICIT __nv_fp8x2_##END(__half2 x) : __x(__nv_fp8_##END(x.x).__x | __nv_fp8_##END(x.y).__x << 8) {}                  \
+        __CUDA_FP8_EXPLICIT __nv_fp8x2_##END(__nv_bfloat162 x) : __x(__nv_fp8_##END(x.x).__x | __nv_fp8_##END(x.y).__x << 8) {}           \
+        __CUDA_FP8_TO(__hip_fp8x2_##END, float2)                                                                                          \
+        __CUDA_FP8_TO(__hip_fp8x2_##END, __half2)                                                                                         \
     };                                                                                                                                    \
-    struct __nv_fp8x4_##END : __hip_fp8x4_##END {                                                                                         \
-        using __hip_fp8x4_##END::__hip_fp8x4_##END;                                                                                       \
+    struct __nv_fp8x4_##END {                                                                                                             \
+        __nv_fp8x4_storage_t __x;                                                                                                         \
         __nv_fp8x4_##END() = default;                                                                                                     \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(float4 x) {                                                                               \
-            __x = __nv_fp8x2_##END(make_float2(x.x, x.y)).__x | static_cast<unsigned>(__nv_fp8x2_##END(make_float2(x.z, x.w)).__x) << 16; \
-        }                                                                                                                                 \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(double4 x) {                                                                              \
-            __x = __nv_fp8x2_##END(make_double2(x.x, x.y)).__x | static_cast<unsigned>(__nv_fp8x2_##END(make_double2(x.z, x.w)).__x) << 16; \
-        }                                                                                                                                 \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(__half2 low, __half2 high) {                                                              \
-            __x = __nv_fp8x2_##END(low).__x | static_cast<unsigned>(__nv_fp8x2_##END(high).__x) << 16;                                    \
-        }                                                                                                                                 \
-        __CUDA_FP8_CONSTRUCTOR __nv_fp8x4_##END(__nv_bfloat162 low, __nv_bfloat162 high) {                                                \
-            __x = __nv_fp8x2_##END(low).__x | static_cast<unsigned>(__nv_fp8x2_##END(high).__x) << 16;                                    \
-        }                                                                                                                                 \
+        __CUDA_FP8_EXPLICIT __nv_fp8x4_##END(float4 x)                                                                                    \
+            : __x(__nv_fp8x2_##END(make_float2(x.x, x.y)).__x |                                                                           \
+                  static_cast<unsigned>(__nv_fp8x2_##END(make_float2(x.z, x.w)).__x) << 16) {}                                            \
+        __CUDA_FP8_EXPLICIT __nv_fp8x4_##END(double4 x)                                                                                   \
+            : __x(__nv_fp8x2_##END(make_double2(x.x, x.y)).__x |                                                                          \
+                  static_cast<unsigned>(__nv_fp8x2_##END(make_double2(x.z, x.w)).__x) << 16) {}                                           \
+        __CUDA_FP8_EXPLICIT __nv_fp8x4_##END(__half2 low, __half2 high)                                                                   \
+            : __x(__nv_fp8x2_##END(low).__x | static_cast<unsigned>(__nv_fp8x2_##END(high).__x) << 16) {}                                 \
+        __CUDA_FP8_EXPLICIT __nv_fp8x4_##END(__nv_bfloat162 low, __nv_bfloat162 high)                                                     \
+            : __x(__nv_fp8x2_##END(low).__x | static_cast<unsigned>(__nv_fp8x2_##END(high).__x) << 16) {}                                 \
+        __CUDA_FP8_TO(__hip_fp8x4_##END, float4)                                                                                          \
     };
 __CUDA_FP8_TYPES(e4m3, __NV_E4M3)
 __CUDA_FP8_TYPES(e5m2, __NV_E5M2)
 #undef __CUDA_FP8_TYPES
+#undef __CUDA_FP8_SCALAR
+#undef __CUDA_FP8_TO
 
 // E8M0: only an exponent, 2^(bits - 127); 255 is NaN. The sign of a number is lost.
 __CUDA_FP8 __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
@@ -181,13 +210,13 @@ __CUDA_FP8_E8M0(bfloat162raw, __nv_bfloat162_raw, bfloat16raw, __nv_bfloat16_raw
 struct __nv_fp8_e8m0 {
     __nv_fp8_storage_t __x;
     __nv_fp8_e8m0() = default;
-    __CUDA_FP8_CONSTRUCTOR __nv_fp8_e8m0(float x) : __x(__nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
-    __CUDA_FP8_CONSTRUCTOR __nv_fp8_e8m0(double x) : __x(__nv_cvt_double_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
-    __CUDA_FP8_CONSTRUCTOR __nv_fp8_e8m0(__nv_bfloat16 x) : __x(__nv_cvt_bfloat16raw_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
-    __CUDA_FP8_CONSTRUCTOR operator float() const { return __builtin_bit_cast(float, static_cast<unsigned>(__nv_cvt_e8m0_to_bf16raw(__x).x) << 16); }
-    __CUDA_FP8_CONSTRUCTOR operator double() const { return static_cast<float>(*this); }
-    __CUDA_FP8_CONSTRUCTOR operator __nv_bfloat16() const { return __nv_cvt_e8m0_to_bf16raw(__x); }
+    __CUDA_FP8_EXPLICIT __nv_fp8_e8m0(float x) : __x(__nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+    __CUDA_FP8_EXPLICIT __nv_fp8_e8m0(double x) : __x(__nv_cvt_double_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+    __CUDA_FP8_EXPLICIT __nv_fp8_e8m0(__nv_bfloat16 x) : __x(__nv_cvt_bfloat16raw_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+    __CUDA_FP8_EXPLICIT operator float() const { return __builtin_bit_cast(float, static_cast<unsigned>(__nv_cvt_e8m0_to_bf16raw(__x).x) << 16); }
+    __CUDA_FP8_EXPLICIT operator double() const { return static_cast<float>(*this); }
+    __CUDA_FP8_EXPLICIT operator __nv_bfloat16() const { return __nv_cvt_e8m0_to_bf16raw(__x); }
 };
-#undef __CUDA_FP8_CONSTRUCTOR
+#undef __CUDA_FP8_EXPLICIT
 #undef __CUDA_FP8
 #include "ferrocm_letters_end.h"

@@ -122,7 +122,24 @@ fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Option
     let is_chosen = |path: &str| options.filter.as_ref().is_none_or(|text| path.contains(text));
     let mut sources = if options.programs { Vec::new() } else { table::sources(tree, folder)? };
     sources.retain(|path| is_chosen(&path.to_string_lossy()));
+    let is_run = !options.check && (options.filter.is_none() || options.programs);
+    let programs = tree.programs.iter().filter(|program| is_run && is_chosen(program.name()));
+    let programs: Vec<&Program> = programs.collect();
+    let own = build::Build::new(tree, folder, target, place)?;
+    let is_built = match options.programs {
+        true => programs.iter().any(|program| program.binary.is_some()),
+        false => is_run,
+    };
+    let built = if is_built { own.run()? } else { Ok(()) };
+    if let Err(why) = &built {
+        println!("  {why}");
+    }
+    // Its own build says of most sources that they compile; the others are compiled alone.
+    let by_build = if is_built { own.compiled()? } else { Default::default() };
     let verdicts = side_by_side(&sources, |source| -> Result<Verdict> {
+        if fs::canonicalize(folder.join(source)).is_ok_and(|path| by_build.contains(&path)) {
+            return Ok(Verdict::Compiles);
+        }
         let mut command = nvcc(tree, folder, source, target, place);
         if options.check {
             command.arg("-fdevice-syntax-only");
@@ -161,14 +178,6 @@ fn one(tree: &Tree, folder: &Path, target: &str, place: &Place, options: &Option
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.iter().for_each(|(why, count)| println!("  {count} {why}"));
-    let is_run = !options.check && (options.filter.is_none() || options.programs);
-    let programs = tree.programs.iter().filter(|program| is_run && is_chosen(program.name()));
-    let programs: Vec<&Program> = programs.collect();
-    let own = build::Build::new(tree, folder, target, place)?;
-    let built = match programs.iter().any(|program| program.binary.is_some()) {
-        true => own.run()?,
-        false => Ok(()),
-    };
     let results = side_by_side(&programs, |program| {
         let binary = match (&program.binary, &built) {
             (Some(_), Err(why)) => Ok(Err(why.clone())),

@@ -26,7 +26,7 @@ pub(crate) fn header() -> String {
     let except = ["ncclRedOp_dummy_t"];
     let mut text = format!(
         "{FIRST}// NCCL's <nccl.h>, over RCCL.\n#pragma once\n#define NCCL_H_\n#include <cuda_runtime.h>\n#include <cuda_bf16.h>\n\
-         #include <cuda_fp16.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+         #include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <stddef.h>\n#include <stdint.h>\n"
     );
     text.push_str(&enums(&read_enums(BINDINGS), &except));
     text.push_str("#include \"ferrocm_nccl_structures.h\"\n");

@@ -1,15 +1,29 @@
 //! Builds of trees by their own build systems, which take nvcc for CUDA's.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 use setup::run;
 
 use super::table::Tree;
 use super::{Place, blank, failure, with_places};
+
+/// What a build folder of CMake says about itself, which other build systems can write, too.
+const COMMANDS: &str = "compile_commands.json";
+
+/// One compilation of it.
+#[derive(Debug, Deserialize)]
+struct Compilation {
+    directory: PathBuf,
+    file: PathBuf,
+    /// The object file. The format does not oblige anybody to say it.
+    output: Option<PathBuf>,
+}
 
 /// A tree's own build for a target.
 #[derive(Debug)]
@@ -70,5 +84,56 @@ impl<'a> Build<'a> {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// The sources that it compiled, as canonical paths: those whose object files `compile_commands.json`
+    /// names and that are there.
+    pub(super) fn compiled(&self) -> Result<HashSet<PathBuf>> {
+        let path = self.folder.join(COMMANDS);
+        if !path.exists() {
+            return Ok(HashSet::new());
+        }
+        let all: Vec<Compilation> =
+            serde_json::from_slice(&fs::read(&path).with_context(|| path.display().to_string())?)
+                .with_context(|| path.display().to_string())?;
+        let is_there = |one: &Compilation| {
+            one.output.as_ref().is_some_and(|output| one.directory.join(output).is_file())
+        };
+        let sources = all.iter().filter(|one| is_there(one)).map(|one| one.directory.join(&one.file));
+        Ok(sources.filter_map(|source| fs::canonicalize(source).ok()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_compiled_what_it_left_objects_of() {
+        let place = tempfile::tempdir().unwrap();
+        let tree = place.path().join("tree");
+        let folder = place.path().join("build");
+        fs::create_dir_all(&tree).unwrap();
+        fs::create_dir_all(folder.join("objects")).unwrap();
+        let build = Build { commands: &[], tree: &tree, folder: folder.clone(), environment: Vec::new() };
+        assert!(build.compiled().unwrap().is_empty());
+        for name in ["a.cu", "b.cu", "c.cu"] {
+            fs::write(tree.join(name), "").unwrap();
+        }
+        fs::write(folder.join("objects/a.o"), "").unwrap();
+        let row = |name: &str, output: &str| {
+            format!(r#"{{"directory": {folder:?}, "command": "nvcc", "file": "../tree/{name}.cu"{output}}}"#)
+        };
+        let rows = [
+            row("a", r#", "output": "objects/a.o""#),
+            row("b", r#", "output": "objects/b.o""#),
+            row("c", ""),
+            row("gone", r#", "output": "objects/a.o""#),
+        ];
+        fs::write(folder.join(COMMANDS), format!("[{}]", rows.join(","))).unwrap();
+        let sources = build.compiled().unwrap();
+        assert_eq!(sources, HashSet::from([fs::canonicalize(tree.join("a.cu")).unwrap()]));
+        fs::write(folder.join(COMMANDS), "{").unwrap();
+        assert!(format!("{:#}", build.compiled().unwrap_err()).contains(COMMANDS));
     }
 }
