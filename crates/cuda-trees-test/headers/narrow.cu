@@ -44,13 +44,17 @@ template <typename T, typename F> static __device__ float to_integer(F x, double
     const double number = static_cast<double>(x);
     const double whole = number != number ? 0.0 : trunc(number);
     const double clamped = whole < least ? least : whole > greatest ? greatest : whole;
-    return number != number || static_cast<double>(static_cast<T>(x)) == clamped ? 0.0f : 1.0f;
+    // A NaN is zero, or the least number of 64 bits.
+    const double expected = number != number && sizeof(T) == 8 ? (least < 0 ? least : 9223372036854775808.0) : clamped;
+    return static_cast<double>(static_cast<T>(x)) == expected ? 0.0f : 1.0f;
 }
 template <typename F> static __device__ float to_integers(F x) {
+    const double int64 = 9223372036854775807.0, uint64 = 18446744073709551615.0;
     return to_integer<char>(x, -128, 127) + to_integer<signed char>(x, -128, 127) + to_integer<unsigned char>(x, 0, 255) +
-           to_integer<short>(x, -32768, 32767) + to_integer<unsigned short>(x, 0, 65535) + to_integer<int>(x, -1e6, 1e6) +
-           to_integer<unsigned>(x, 0, 1e6) + to_integer<long>(x, -1e6, 1e6) + to_integer<unsigned long>(x, 0, 1e6) +
-           to_integer<long long>(x, -1e6, 1e6) + to_integer<unsigned long long>(x, 0, 1e6) +
+           to_integer<short>(x, -32768, 32767) + to_integer<unsigned short>(x, 0, 65535) +
+           to_integer<int>(x, -2147483648.0, 2147483647.0) + to_integer<unsigned>(x, 0, 4294967295.0) +
+           to_integer<long>(x, -int64, int64) + to_integer<unsigned long>(x, 0, uint64) + to_integer<long long>(x, -int64, int64) +
+           to_integer<unsigned long long>(x, 0, uint64) +
            (static_cast<bool>(x) == (static_cast<float>(x) != 0.0f) ? 0.0f : 1.0f);
 }
 template <typename F> static __device__ float from_integers(int x) {
@@ -76,7 +80,7 @@ extern "C" __global__ void from_fp8(float *out) {
     four.__x = code * 0x01010101u;
     const float4 all = static_cast<float4>(four);
     out[5] = all.x == all.w || (all.x != all.x && all.w != all.w) ? all.z : -1.0f;
-    out[6] = to_integers(small) + to_integers(wide) + from_integers<__nv_fp8_e4m3>(code * 3) + from_integers<__nv_fp8_e5m2>(code * 250);
+    out[6] = to_integers(small) + to_integers(wide) + from_integers<__nv_fp8_e4m3>(code * 3) + from_integers<__nv_fp8_e5m2>(code * 120);
     out[7] = __bfloat162float(static_cast<__nv_bfloat16>(wide));
 }
 

@@ -90,8 +90,23 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
 #define __nv_cvt_halfraw2_to_fp8x2 __hip_cvt_halfraw2_to_fp8x2
 #endif
 
+// Integers: towards zero, the nearest of the type; a NaN is zero, or the least one of 64 bits.
+namespace __cuda_fp8 {
+template <typename T> __CUDA_FP8 T to_integer(float x) {
+    constexpr bool is_signed = static_cast<T>(-1) < static_cast<T>(1);
+    constexpr int bits = static_cast<int>(sizeof(T)) * 8;
+    constexpr unsigned long long most = ~0ull >> (64 - bits + (is_signed ? 1 : 0));
+    const T least = is_signed ? static_cast<T>(-static_cast<long long>(most) - 1) : static_cast<T>(0);
+    if (x != x)
+        return bits == 64 ? static_cast<T>(1ull << 63) : static_cast<T>(0);
+    if (x >= static_cast<float>(most))
+        return static_cast<T>(most);
+    return x <= static_cast<float>(least) ? least : static_cast<T>(x);
+}
+} // namespace __cuda_fp8
+
 // The types. All conversions are explicit, as CUDA's are: HIP's are implicit, so that `__half(fp8)` is ambiguous with them. What HIP's
-// types convert to, they calculate.
+// types convert to, they calculate, except integers and double, where they lose infinities.
 #define __CUDA_FP8_EXPLICIT __host__ __device__ __attribute__((always_inline)) inline explicit
 #define __CUDA_FP8_TO(TYPE, T)           \
     __CUDA_FP8_EXPLICIT operator T() const { \
@@ -99,9 +114,11 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
         bits.__x = __x;                  \
         return bits;                     \
     }
-#define __CUDA_FP8_SCALAR(NAME, TYPE, T)                             \
-    __CUDA_FP8_EXPLICIT NAME(T x) : NAME(static_cast<float>(x)) {}   \
-    __CUDA_FP8_TO(TYPE, T)
+#define __CUDA_FP8_TO_INTEGER(T) \
+    __CUDA_FP8_EXPLICIT operator T() const { return __cuda_fp8::to_integer<T>(static_cast<float>(*this)); }
+#define __CUDA_FP8_INTEGER(NAME, T)                                \
+    __CUDA_FP8_EXPLICIT NAME(T x) : NAME(static_cast<float>(x)) {} \
+    __CUDA_FP8_TO_INTEGER(T)
 #define __CUDA_FP8_TYPES(END, KIND)                                                                                                       \
     struct __nv_fp8_##END {                                                                                                               \
         __nv_fp8_storage_t __x;                                                                                                           \
@@ -111,21 +128,21 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
         __CUDA_FP8_EXPLICIT __nv_fp8_##END(__half x) : __x(__nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, KIND)) {}                           \
         __CUDA_FP8_EXPLICIT __nv_fp8_##END(__nv_bfloat16 x) : __x(__nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, KIND)) {}                \
         __CUDA_FP8_TO(__hip_fp8_##END, float)                                                                                             \
-        __CUDA_FP8_TO(__hip_fp8_##END, double)                                                                                            \
+        __CUDA_FP8_EXPLICIT operator double() const { return static_cast<float>(*this); }                                                 \
         __CUDA_FP8_TO(__hip_fp8_##END, __half)                                                                                            \
         __CUDA_FP8_TO(__hip_fp8_##END, __nv_bfloat16)                                                                                     \
         __CUDA_FP8_TO(__hip_fp8_##END, bool)                                                                                              \
-        __CUDA_FP8_TO(__hip_fp8_##END, char)                                                                                              \
-        __CUDA_FP8_TO(__hip_fp8_##END, signed char)                                                                                       \
-        __CUDA_FP8_TO(__hip_fp8_##END, unsigned char)                                                                                     \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, short)                                                                         \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned short)                                                                \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, int)                                                                           \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned int)                                                                  \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, long)                                                                          \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned long)                                                                 \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, long long)                                                                     \
-        __CUDA_FP8_SCALAR(__nv_fp8_##END, __hip_fp8_##END, unsigned long long)                                                            \
+        __CUDA_FP8_TO_INTEGER(char)                                                                                                       \
+        __CUDA_FP8_TO_INTEGER(signed char)                                                                                                \
+        __CUDA_FP8_TO_INTEGER(unsigned char)                                                                                              \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, short)                                                                                         \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, unsigned short)                                                                                \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, int)                                                                                           \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, unsigned int)                                                                                  \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, long)                                                                                          \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, unsigned long)                                                                                 \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, long long)                                                                                     \
+        __CUDA_FP8_INTEGER(__nv_fp8_##END, unsigned long long)                                                                            \
     };                                                                                                                                    \
     struct __nv_fp8x2_##END {                                                                                                             \
         __nv_fp8x2_storage_t __x;                                                                                                         \
@@ -155,7 +172,8 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
 __CUDA_FP8_TYPES(e4m3, __NV_E4M3)
 __CUDA_FP8_TYPES(e5m2, __NV_E5M2)
 #undef __CUDA_FP8_TYPES
-#undef __CUDA_FP8_SCALAR
+#undef __CUDA_FP8_INTEGER
+#undef __CUDA_FP8_TO_INTEGER
 #undef __CUDA_FP8_TO
 
 // E8M0: only an exponent, 2^(bits - 127); 255 is NaN. The sign of a number is lost.
