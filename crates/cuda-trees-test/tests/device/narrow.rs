@@ -122,7 +122,12 @@ fn every_number_of_eight_bits_is_read() {
     for (code, found) in gpu.download(&output).chunks(8).enumerate() {
         let (small, wide) = (E4M3.value(code as u8), E5M2.value(code as u8));
         let found: Vec<f64> = found.iter().map(|x| f64::from(*x)).collect();
-        assert_close(&found, &[small, wide, small, small, wide, small, 0.0, wide], 0.0, &format!("{code:#x}"));
+        assert_close(
+            &found,
+            &[small, wide, small, small, wide, small, 0.0, wide],
+            0.0,
+            &format!("{code:#x}"),
+        );
     }
 }
 

@@ -159,6 +159,7 @@ pub(super) fn make(toolchain: &Toolchain, hip: &Path, headers: &Path, folder: &P
     }
     // C files read no runtime.
     write(work.path().join("cuda_runtime.h"), b"")?;
+    let libc = libc(toolchain, work.path())?;
     for library in &LIBRARIES {
         let file = match &library.code {
             Code::C(file) => (*file).to_owned(),
@@ -179,13 +180,30 @@ pub(super) fn make(toolchain: &Toolchain, hip: &Path, headers: &Path, folder: &P
         let Some(soname) = library.soname else { continue };
         let mut link = toolchain.linker_command();
         link.args(["-shared", "-Bsymbolic", "-soname", soname, "-o"]).arg(folder.join(soname)).arg(&object);
-        crate::run::capture(&mut link).map_err(|error| error.to_string())?;
+        crate::run::capture(link.arg(&libc)).map_err(|error| error.to_string())?;
         let plain = folder.join(format!("lib{}.so", library.name));
         std::os::unix::fs::symlink(soname, &plain)
             .map_err(|error| format!("{}: {error}", plain.display()))?;
     }
     Ok(())
 }
+
+/// A library with the C library's name and nothing in it, to link with. What needs the C library is initialised
+/// after it: a constructor that ran before would have no environment, and nor would the libraries that it opens.
+fn libc(toolchain: &Toolchain, work: &Path) -> Result<PathBuf, String> {
+    let (source, object, library) = (work.join("empty.c"), work.join("empty.o"), work.join(LIBC));
+    fs::write(&source, "").map_err(|error| format!("{}: {error}", source.display()))?;
+    let mut clang = toolchain.plain_command();
+    clang.args(["-x", "c", "-fPIC", "-c"]).arg(&source).arg("-o").arg(&object);
+    crate::run::capture(&mut clang).map_err(|error| error.to_string())?;
+    let mut link = toolchain.linker_command();
+    link.args(["-shared", "-soname", LIBC, "-o"]).arg(&library).arg(&object);
+    crate::run::capture(&mut link).map_err(|error| error.to_string())?;
+    Ok(library)
+}
+
+/// The C library.
+const LIBC: &str = "libc.so.6";
 
 /// Where a library may be, as the beginning of a list in C: in the layout of this project's libraries, and
 /// beside the HIP library.
@@ -293,6 +311,23 @@ mod tests {
 
     use super::*;
 
+    /// The libraries that a shared library needs.
+    fn needed(path: &Path) -> Vec<String> {
+        use object::elf::{DT_NEEDED, FileHeader64};
+        use object::read::elf::{Dyn as _, FileHeader as _};
+        let bytes = fs::read(path).unwrap();
+        let header = FileHeader64::<object::Endianness>::parse(&*bytes).unwrap();
+        let endian = header.endian().unwrap();
+        let sections = header.sections(endian, &*bytes).unwrap();
+        let (entries, strings) = sections.dynamic(endian, &*bytes).unwrap().unwrap();
+        let strings = sections.strings(endian, &*bytes, strings).unwrap();
+        let names = entries.iter().filter(|entry| entry.tag32(endian) == Some(DT_NEEDED));
+        let name = |entry: &_| {
+            String::from_utf8(object::read::elf::Dyn::string(entry, endian, strings).unwrap().to_vec())
+        };
+        names.map(|entry| name(entry).unwrap()).collect()
+    }
+
     #[test]
     fn every_library_is_made_and_has_its_functions() {
         let Ok(toolchain) = toolchain::find() else {
@@ -314,6 +349,7 @@ mod tests {
         ] {
             let found = functions(&folder.path().join(name)).expect("a shared library");
             assert!(found.iter().any(|found| found == function), "{name}: {found:?}");
+            assert_eq!(needed(&folder.path().join(name)), [LIBC], "{name} is initialised after it");
         }
         for library in &LIBRARIES {
             assert!(folder.path().join(format!("lib{}_static.a", library.name)).is_file());
