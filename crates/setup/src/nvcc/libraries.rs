@@ -130,7 +130,7 @@ pub(super) fn salt() -> String {
         Code::Jumps(jumps) => jumps.names,
         Code::C(_) => None,
     });
-    format!("{sources}{JUMPS}{}", names.collect::<String>())
+    format!("{sources}{JUMPS}{}{LINK_OPTIONS:?}{LIBC}", names.collect::<String>())
 }
 
 /// Whether a program is linked with one of the shared libraries.
@@ -179,7 +179,7 @@ pub(super) fn make(toolchain: &Toolchain, hip: &Path, headers: &Path, folder: &P
         write(folder.join(format!("lib{}_static.a", library.name)), &made)?;
         let Some(soname) = library.soname else { continue };
         let mut link = toolchain.linker_command();
-        link.args(["-shared", "-Bsymbolic", "-soname", soname, "-o"]).arg(folder.join(soname)).arg(&object);
+        link.args(LINK_OPTIONS).args(["-soname", soname, "-o"]).arg(folder.join(soname)).arg(&object);
         crate::run::capture(link.arg(&libc)).map_err(|error| error.to_string())?;
         let plain = folder.join(format!("lib{}.so", library.name));
         std::os::unix::fs::symlink(soname, &plain)
@@ -201,6 +201,9 @@ fn libc(toolchain: &Toolchain, work: &Path) -> Result<PathBuf, String> {
     crate::run::capture(&mut link).map_err(|error| error.to_string())?;
     Ok(library)
 }
+
+/// The linker's options for the shared libraries.
+const LINK_OPTIONS: [&str; 2] = ["-shared", "-Bsymbolic"];
 
 /// The C library.
 const LIBC: &str = "libc.so.6";
