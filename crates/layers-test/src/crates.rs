@@ -39,6 +39,7 @@ pub const CRATES: &[&[&str]] = &[
         "vgpu-isa",
     ],
     &["hal", "rccl-on-hip", "rccl-on-nccl", "rocblas-on-cublas", "vgpu-exec"],
+    &["vgpu-jit"],
     &["hip-on-hsa", "vgpu"],
     // The API for programs, and the shared libraries that replace AMD's.
     &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],

@@ -144,6 +144,10 @@ variables! {
         "which vector extensions of the CPU execute kernels";
         Word(&["baseline", "avx2", "avx512"]);
         else "the best that the CPU has";
+    VGPU_ENGINE = "FERROCM_VGPU_ENGINE", VirtualGpu:
+        "what executes kernels: a handler for each instruction, or [native code](../internals/engine.md)";
+        Word(&["reference", "compiled"]);
+        else "the reference engine";
     VGPU_COUNTERS = "FERROCM_VGPU_COUNTERS", VirtualGpu:
         "makes dispatches write their [counters](../use/profiling.md#counters)";
         Text("table or json, with a file after a colon if wanted, such as json:FILE");

@@ -1,5 +1,6 @@
 //! What a wave can access besides its registers: checked global memory, LDS and scratch.
 
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -73,6 +74,16 @@ impl Verified {
         inside && (access == AccessKind::Read || self.writable)
     }
 }
+
+/// Where a wave's [`Access`] has what native code reads, relative to it.
+pub(crate) const RANGES: crate::native::Ranges = crate::native::Ranges {
+    first: offset_of!(Access, verified) as i32,
+    size: size_of::<Verified>() as i32,
+    count: WAYS as i32,
+    start: offset_of!(Verified, start) as i32,
+    end: offset_of!(Verified, end) as i32,
+    writable: offset_of!(Verified, writable) as i32,
+};
 
 const NOTHING: Verified = Verified { start: 0, end: 0, writable: false };
 

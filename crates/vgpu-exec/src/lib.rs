@@ -16,6 +16,8 @@
 //! | `wave_sync` | global wave sync: how the waves of a dispatch wait for each other |
 //! | `barrier` | the barrier of a workgroup |
 //! | `wave` | the state of a wave, the lowered form of an instruction |
+//! | `compiled` | native code of units that waves enter often |
+//! | `native` | what a compiler of native code is told and makes |
 //! | `program` | finding reachable code, lowering it when a wave first reaches it, the run loop |
 //! | `watch` | what the run loop tells observers of a wave |
 //! | `stillness` | which waves only wait for others |
@@ -37,6 +39,7 @@ pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
 
 mod access;
 mod barrier;
+mod compiled;
 mod fault;
 pub mod float;
 mod interrupt;
@@ -44,6 +47,7 @@ mod level;
 pub mod lower;
 pub mod matrix;
 mod memory;
+pub mod native;
 pub mod program;
 mod rows;
 mod salu;

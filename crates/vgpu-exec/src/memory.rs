@@ -97,6 +97,14 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
     Some(Lowered { run, imm, status: has_status(inst).then(|| inst.op.signature().dst.dwords()) })
 }
 
+/// The offsets of an operation with two accesses to LDS per lane; zeros for others.
+pub(crate) fn pair_offsets(op: Op, code: &Code) -> [u32; 2] {
+    match op.footprint() {
+        Footprint::Two(_, bytes, _) if op.class() == Class::Lds => address::shifts(code, bytes as usize),
+        _ => [0; 2],
+    }
+}
+
 /// Whether a code follows that writes a status register.
 pub(crate) fn has_status(inst: &Inst) -> bool {
     inst.mem.tfe && inst.dst != Operand::None

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use gpu_report::FaultKind;
 use vgpu_isa::{Generation, Inst, Isa, Op, Operand, Registers};
 
+use super::compiled::{self, Compiled, Left, What};
 use super::lower::{self, Context};
+use super::native::Compile;
 use super::settle::{self, Settling};
 use super::simd::opaque;
 use super::wave::Row;
@@ -54,6 +57,10 @@ pub struct Unit {
     form: Form,
     /// There is no code at its start address.
     outside: bool,
+    /// How often waves have entered it, until it is compiled.
+    pub(super) entered: AtomicU32,
+    /// Its native code; none if it could not be compiled.
+    pub(super) compiled: OnceLock<Option<Compiled>>,
 }
 
 /// MODE bits of gfx9: vector registers are relative to M0; vector instructions are skipped.
@@ -136,6 +143,10 @@ pub struct Program {
     generation: Generation,
     level: Level,
     fetch: Fetch,
+    /// What makes native code of units, if they are compiled.
+    compiler: Option<&'static dyn Compile>,
+    /// How often waves enter a unit before it is compiled.
+    pub(super) warm: u32,
     places: RwLock<HashMap<(u64, Form), Place>>,
 }
 
@@ -172,7 +183,41 @@ impl Program {
 
     /// A program whose instructions come from a function.
     pub fn new(isa: Isa, level: Level, fetch: Fetch) -> Program {
-        Program { isa, generation: isa.generation(), level, fetch, places: RwLock::default() }
+        Program {
+            isa,
+            generation: isa.generation(),
+            level,
+            fetch,
+            compiler: None,
+            warm: 0,
+            places: RwLock::default(),
+        }
+    }
+
+    /// The same program, of which `compiler` makes native code: of each unit, when so many waves have entered it.
+    /// The reference engine runs everything else.
+    #[must_use]
+    pub fn compiled_by(self, compiler: &'static dyn Compile, warm: u32) -> Program {
+        Program { compiler: Some(compiler), warm, ..self }
+    }
+
+    /// What makes native code of its units.
+    pub(super) fn compiler(&self) -> Option<&'static dyn Compile> {
+        self.compiler
+    }
+
+    /// Bytes of native code.
+    pub fn native_bytes(&self) -> usize {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let mut units: Vec<_> = places.values().map(|(unit, _)| unit).collect();
+        units.sort_by_key(|unit| Arc::as_ptr(unit));
+        units.dedup_by_key(|unit| Arc::as_ptr(unit));
+        units.iter().filter_map(|unit| unit.compiled.get()?.as_ref()).map(Compiled::size).sum()
+    }
+
+    /// The generation of its instructions.
+    pub(super) fn generation(&self) -> Generation {
+        self.generation
     }
 
     /// The text of the instruction at an address, for reports; empty if there is none.
@@ -258,8 +303,20 @@ impl Program {
         reached
     }
 
-    /// Lowers everything that is reachable from `entry` through direct jumps.
+    /// Lowers everything that is reachable from `entry` through direct jumps, for the reference engine.
     fn build(&self, entry: u64, form: Form) -> Unit {
+        let (mut unit, _) = self.lowered(entry, form);
+        if !form.watched {
+            let lanes = usize::from(form.lanes);
+            let context = Context { generation: self.generation, level: self.level, lanes };
+            find_runs(&mut unit.codes);
+            find_wide_additions(&mut unit.codes, &context);
+        }
+        unit
+    }
+
+    /// Lowers everything that is reachable from `entry` through direct jumps, and says what each code is.
+    pub(super) fn lowered(&self, entry: u64, form: Form) -> (Unit, Vec<What>) {
         let lanes = usize::from(form.lanes);
         let context = Context { generation: self.generation, level: self.level, lanes };
         let mut unit = Unit {
@@ -272,7 +329,10 @@ impl Program {
             index: HashMap::new(),
             form,
             outside: false,
+            entered: AtomicU32::new(0),
+            compiled: OnceLock::new(),
         };
+        let mut what = Vec::new();
         let mut jumps: Vec<(u32, u64)> = Vec::new();
         let Reached { steps, targets } = self.reach(entry, form);
         let mut settling = Settling::default();
@@ -305,7 +365,10 @@ impl Program {
             let around = settling.pass(&inst, targets.contains(&pc));
             if around.stop != 0 {
                 unit.codes.push(settle::stop(around.stop, number));
+                what.resize(unit.codes.len() - 1, What::Other);
+                what.push(What::Stop);
             }
+            what.resize(unit.codes.len(), What::Other);
             let here = unit.codes.len() as u32;
             if let Some(target) = direct_target(&inst, after(pc, &inst)) {
                 jumps.push((here, target));
@@ -321,8 +384,11 @@ impl Program {
                     unit.memory.push(end - 1);
                 }
             }
+            let parts = unit.codes.len() - what.len();
+            what.extend((0..parts).map(|part| What::Part { part, parts }));
             if around.note != 0 {
                 unit.codes.push(settle::note(around.note, number));
+                what.push(What::Note);
             }
             if form.watched && unit.codes.len() == here as usize {
                 unit.codes.push(lower::hint(number));
@@ -332,11 +398,8 @@ impl Program {
             let index = unit.index.get(&target).copied().unwrap_or(0);
             unit.codes[code as usize].imm = i64::from(index);
         }
-        if !form.watched {
-            find_runs(&mut unit.codes);
-            find_wide_additions(&mut unit.codes, &context);
-        }
-        unit
+        what.resize(unit.codes.len(), What::Other);
+        (unit, what)
     }
 }
 
@@ -363,6 +426,11 @@ fn after(pc: u64, inst: &Inst) -> u64 {
 }
 
 impl Unit {
+    /// The form of its code.
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
     /// The index of one of the unit's codes.
     fn index_of(&self, code: &Code) -> usize {
         (std::ptr::from_ref(code) as usize - self.codes.as_ptr() as usize) / size_of::<Code>()
@@ -481,7 +549,8 @@ pub unsafe fn run_unwatched(wave: &mut Wave, program: &Program) -> Flow {
 /// registers, another 256 if the generation has ACC registers, and slack for tuples that start at the last
 /// register.
 pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
-    let mut budget = wave.slice;
+    wave.budget = wave.slice;
+    let compiles = !W::ON && program.compiler.is_some();
     loop {
         let form = Form::of(wave, program, W::ON);
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
@@ -496,58 +565,51 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         if next >= codes.len() {
             return wave.fail(FaultKind::Internal { what: "a wave left its code".to_owned() });
         }
+        // SAFETY: the wave was set up for the unit, and `next` is in range.
+        let mut left = if compiles { unsafe { compiled::run(unit, wave, program, next) } } else { None };
         // SAFETY: in range, as has just been seen.
         let mut code = unsafe { codes.as_ptr().add(next) };
-        // Whether the previous code belongs to the same instruction.
-        let mut inside = false;
         loop {
-            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not
-            // return `Next`, and jumps were resolved to indices in range.
-            let this = unsafe { &*code };
-            // Observers do not see codes that belong to no instruction.
-            let heard = W::ON && this.sdst != Code::ASIDE;
-            if heard
-                && !inside
-                && let Err(fault) = watch.before(wave, unit, this)
-            {
-                return stop(wave, unit.index_of(this), fault);
-            }
-            // SAFETY: the code was lowered for this CPU and the wave's size.
-            let flow = unsafe { (this.run)(wave, this) };
-            if heard {
-                let next = unit.index_of(this);
-                inside = matches!(flow, Flow::Next | Flow::Run)
-                    && codes.get(next + 1).is_some_and(|after| after.inst == this.inst);
-                if !inside
-                    && !matches!(flow, Flow::Fault | Flow::Retry)
-                    && let Err(fault) = watch.after(wave, unit, this)
-                {
-                    return stop(wave, next, fault);
+            // The next flow that is not to the next code, and the code that returned it.
+            let flow = match left.take() {
+                None => {
+                    // SAFETY: `code` is in range; every path through a unit ends in an instruction that does not
+                    // return `Next`, and jumps were resolved to indices in range. The caller's promise.
+                    let (flow, this) = match unsafe { interpret(wave, unit, code, watch) } {
+                        Ok(stopped) => stopped,
+                        Err((at, fault)) => return stop(wave, at, fault),
+                    };
+                    next = unit.index_of(this);
+                    flow
                 }
-            }
-            // Nearly all instructions continue with the next one. As a separate branch, this is predicted,
-            // and the next handler is found without waiting for this one's result. Together with the others
-            // in one `match`, it would be a jump table.
-            if flow == Flow::Next {
-                // SAFETY: as above.
-                code = unsafe { code.add(1) };
-                continue;
-            }
-            if opaque(flow as usize) == Flow::Run as usize {
-                // SAFETY: as above; so many follow.
-                code = unsafe { code.add(1 + usize::from(this.more)) };
-                continue;
-            }
-            next = unit.index_of(this);
+                Some(Left::Resume(at)) => {
+                    // SAFETY: a code of the unit.
+                    code = unsafe { codes.as_ptr().add(at) };
+                    continue;
+                }
+                Some(Left::Slice(at)) => {
+                    wave.next = at as u32;
+                    return Flow::Yield;
+                }
+                Some(Left::Flow(flow, at)) => {
+                    next = at;
+                    flow
+                }
+            };
             match flow {
+                // Neither engine returns these.
                 Flow::Next | Flow::Run => {}
                 Flow::Jump => {
                     let to = wave.next as usize;
                     if to <= next {
-                        budget -= 1;
-                        if budget == 0 {
+                        wave.budget -= 1;
+                        if wave.budget == 0 {
                             return Flow::Yield;
                         }
+                    }
+                    if compiles {
+                        // SAFETY: as above.
+                        left = unsafe { compiled::run(unit, wave, program, to) };
                     }
                     // SAFETY: as above.
                     code = unsafe { codes.as_ptr().add(to) };
@@ -557,8 +619,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
                     if !enter(wave, program, wave.target) {
                         return wave.fail(FaultKind::BadJump { target: wave.target });
                     }
-                    budget -= 1;
-                    if budget == 0 {
+                    wave.budget -= 1;
+                    if wave.budget == 0 {
                         return Flow::Yield;
                     }
                     break;
@@ -577,6 +639,61 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
                 }
             }
         }
+    }
+}
+
+/// Runs handlers until one returns another flow than to the next code; returns that and its code. The error is
+/// what an observer rejects, and where.
+///
+/// # Safety
+/// As for [`run`]; the code is one of the unit that the wave is in.
+#[inline(always)]
+unsafe fn interpret<'a, W: Watch>(
+    wave: &mut Wave,
+    unit: &'a Unit,
+    mut code: *const Code,
+    watch: &mut W,
+) -> Result<(Flow, &'a Code), (usize, Box<WaveFault>)> {
+    // Whether the previous code belongs to the same instruction.
+    let mut inside = false;
+    loop {
+        // SAFETY: the caller's promise, and see `run`.
+        let this = unsafe { &*code };
+        // Observers do not see codes that belong to no instruction.
+        let heard = W::ON && this.sdst != Code::ASIDE;
+        if heard
+            && !inside
+            && let Err(fault) = watch.before(wave, unit, this)
+        {
+            return Err((unit.index_of(this), fault));
+        }
+        // SAFETY: the code was lowered for this CPU and the wave's size.
+        let flow = unsafe { (this.run)(wave, this) };
+        if heard {
+            let next = unit.index_of(this);
+            inside = matches!(flow, Flow::Next | Flow::Run)
+                && unit.codes.get(next + 1).is_some_and(|after| after.inst == this.inst);
+            if !inside
+                && !matches!(flow, Flow::Fault | Flow::Retry)
+                && let Err(fault) = watch.after(wave, unit, this)
+            {
+                return Err((next, fault));
+            }
+        }
+        // Nearly all instructions continue with the next one. As a separate branch, this is predicted, and the
+        // next handler is found without waiting for this one's result. Together with the others in one `match`, it
+        // would be a jump table.
+        if flow == Flow::Next {
+            // SAFETY: as above.
+            code = unsafe { code.add(1) };
+            continue;
+        }
+        if opaque(flow as usize) == Flow::Run as usize {
+            // SAFETY: as above; so many follow.
+            code = unsafe { code.add(1 + usize::from(this.more)) };
+            continue;
+        }
+        return Ok((flow, this));
     }
 }
 

@@ -20,11 +20,12 @@ use super::wave::{Code, Flow, Wave};
 
 /// What a wave has done since it was last together with the others of its workgroup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(transparent)]
 pub struct Since(u8);
 
 impl Since {
     /// It has passed a barrier together with others. Before that, their progress is unknown.
-    const TOGETHER: u8 = 1;
+    pub(super) const TOGETHER: u8 = 1;
     /// It has read LDS.
     const READ: u8 = 2;
     /// It has learned the contents of LDS from an atomic operation.

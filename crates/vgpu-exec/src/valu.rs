@@ -37,6 +37,7 @@ pub(super) mod wide_add;
 use super::lower::{Context, inline_float, operands};
 use super::program::Pool;
 use super::wave::Row;
+pub(crate) use lanewise::INVERT;
 pub use uniform::is_uniform;
 
 use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};

@@ -167,6 +167,8 @@ pub struct Wave {
     pub round: u64,
     /// The number of backward jumps after which its next time slice ends.
     pub slice: u32,
+    /// The number of backward jumps that are left in the current time slice.
+    pub budget: u32,
     /// Its state at the end of its last time slice, which shows whether it waits for others; none in the
     /// first slice.
     pub stillness: Option<Stillness>,
@@ -205,6 +207,7 @@ impl Wave {
             since: Since::default(),
             round: 0,
             slice: FIRST,
+            budget: FIRST,
             stillness: None,
             access,
             hardware: Hardware::default(),

@@ -13,6 +13,7 @@ pub mod check;
 mod code;
 mod count;
 mod dispatch;
+mod engine;
 mod group;
 mod initial;
 mod kernel;
@@ -47,6 +48,7 @@ use crate::exec::Level;
 pub use code::{LoadError, LoadedCode};
 pub use count::Executed;
 pub use dispatch::{Dispatch, DispatchError, DispatchStats, now_ns};
+pub use engine::Engine;
 #[doc(hidden)]
 pub use memory::Reader;
 pub use memory::{Memory, MemoryError};
@@ -169,6 +171,7 @@ impl Machine {
         let environment = environment.and_then(|()| shared.checker.read_environment());
         let environment = environment.and_then(|()| Ok(timeline::start().map(drop)?));
         let environment = environment.and(timeout.map(|_| ())).and(vectors);
+        let environment = environment.and_then(|()| Engine::of_environment().map(drop));
         let environment = environment.and(threads.map(|count| {
             count.into_iter().for_each(|count| shared.pool.set_threads(count as usize));
         }));

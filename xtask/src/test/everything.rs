@@ -25,8 +25,8 @@ const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | pack
      package(ferrocm-rocblas) | package(cuda-trees-test))";
 
 /// The packages of the virtual GPU.
-const VIRTUAL_GPU: [&str; 4] =
-    ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
+const VIRTUAL_GPU: [&str; 5] =
+    ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-vgpu-jit", "ferrocm-hip-on-hsa"];
 
 /// All steps, optionally those on this machine's real GPUs, and a line for each of the other suites.
 pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {

@@ -139,7 +139,7 @@ pub(super) enum MaskTo {
 }
 
 /// A bit of `Code::imm`, whose low bits are the half of the destination: comparisons return the opposite.
-pub(super) const INVERT: u8 = 0x80;
+pub(crate) const INVERT: u8 = 0x80;
 
 /// An operation on sixteen lanes.
 pub(super) trait Op: 'static {

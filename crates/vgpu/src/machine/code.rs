@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind, TargetId};
 
-use super::Target;
 use super::kernel::{Kernel, Kernels};
 use super::memory::{Mapping, Memory, MemoryError};
 use super::source;
+use super::{Engine, Target};
 use crate::exec::Program;
 use gpu_report::MemoryKind;
 use gpu_report::SourceLines;
@@ -239,7 +239,7 @@ impl LoadedCode {
             let text = text.map(|segment| self.base + segment.vaddr..self.base + segment.end()).collect();
             // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write
             // its code.
-            unsafe { Program::in_memory(self.target.isa, text) }
+            Engine::program(unsafe { Program::in_memory(self.target.isa, text) })
         })
     }
 

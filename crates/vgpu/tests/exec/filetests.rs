@@ -1,5 +1,6 @@
 //! Tests of single instructions: `tests/filetests/exec` lists registers and memory before and after each.
 
+mod engines;
 mod file;
 mod spread;
 mod state;
@@ -13,6 +14,7 @@ use state::{Bench, PC, State};
 
 use vgpu::exec::{Level, Program};
 use vgpu::isa::{Generation, Inst, Isa, decode, decode_wave64};
+use vgpu::machine::Engine;
 
 /// The maximum number of failures reported per file.
 const TOLD: usize = 200;
@@ -88,6 +90,14 @@ fn check(
     if wrong.is_empty() { Ok(after) } else { Err(wrong.join("\n    ")) }
 }
 
+/// A program on an engine; on the compiling one, the first wave already runs native code.
+fn on(engine: Engine, program: Program) -> Program {
+    match engine {
+        Engine::Reference => program,
+        Engine::Compiled => program.compiled_by(&vgpu_jit::Jit, 0),
+    }
+}
+
 /// Waves of one size, and two initial states.
 struct Stage {
     bench: Bench,
@@ -115,9 +125,13 @@ fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>)
                 }
             };
             let Stage { bench, backgrounds } = &mut stages[usize::from(lanes == 64)];
-            let programs: Vec<_> = Level::available()
-                .iter()
-                .map(|&level| (level, Bench::program(inst, variant.isa, level)))
+            let reference = Level::available().iter().map(|&level| (level, Engine::Reference));
+            let compiled = Level::available().last().map(|&level| (level, Engine::Compiled));
+            let programs: Vec<_> = reference
+                .chain(compiled)
+                .map(|(level, engine)| {
+                    ((level, engine), on(engine, Bench::program(inst, variant.isa, level)))
+                })
                 .collect();
             let mut run = |case: &Case, background: &mut State, what: &str| {
                 background.set_mode(mode(variant.isa));

@@ -357,6 +357,7 @@ fn no_device_starts_with_settings_that_cannot_be_read() {
         ("FERROCM_VGPU_TRACE", "warp=1"),
         ("FERROCM_VGPU_COUNTERS", "xml"),
         ("FERROCM_VGPU_VECTORS", "sse9"),
+        ("FERROCM_VGPU_ENGINE", "fast"),
         ("FERROCM_VGPU_THREADS", "none"),
     ] {
         let output = with_variables(&[(variable, value)]);

@@ -61,6 +61,14 @@ impl State {
         self.mode = mode;
     }
 
+    /// Makes the contents of all vector registers numbers of moderate size.
+    pub(super) fn numbers(&mut self) {
+        for (i, value) in self.vectors.iter_mut().enumerate() {
+            let size = (*value % 4000) as f32 / 16.0 - 120.0;
+            *value = if i % 3 == 0 { *value % 5000 } else { size.to_bits() };
+        }
+    }
+
     /// Enables the lanes of a mask that exist in the wave.
     pub(super) fn set_exec(&mut self, mask: u64) {
         let mask = mask & (u64::MAX >> (64 - self.lanes));
@@ -283,6 +291,11 @@ impl Bench {
 
     /// Runs a program of one instruction. Returns the state afterwards, and how the program ended.
     pub(super) fn run(&mut self, program: &Program, before: &State) -> (State, End) {
+        self.run_slices(program, before, u32::MAX)
+    }
+
+    /// Runs a program for at most so many time slices.
+    pub(super) fn run_slices(&mut self, program: &Program, before: &State, slices: u32) -> (State, End) {
         assert_eq!(before.lanes, self.lanes);
         self.wave.sgpr = before.scalars;
         self.wave.scc = before.scc != 0;
@@ -301,10 +314,12 @@ impl Bench {
         self.wave.access.begin_slice(self.memory.enter(&self.reader));
         self.wave.fault = None;
         assert!(enter(&mut self.wave, program, PC), "no code to run");
+        let mut left = slices;
         let flow = loop {
             // SAFETY: the wave is at the program's start and has all registers.
             let flow = unsafe { run(&mut self.wave, program, &mut Unwatched) };
-            if flow != Flow::Yield {
+            left -= 1;
+            if flow != Flow::Yield || left == 0 {
                 break flow;
             }
         };

@@ -1,0 +1,259 @@
+//! Native code of units: when they are compiled, and what the compiler is told about lowered code.
+
+use std::mem::offset_of;
+use std::sync::atomic::Ordering;
+
+use super::native::{Condition, Exit, Input, Kind, Layout, Native, Ranges, Source, Step, Why};
+use vgpu_isa::{Inst, Op, Register, scalar};
+
+use super::access::RANGES;
+use super::program::{Program, Unit};
+use super::settle::Since;
+use super::valu::INVERT;
+use super::{Access, Code, Flow, Src, Wave, memory};
+
+/// What a code of a unit is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// One of the codes of an instruction.
+    Part { part: usize, parts: usize },
+    /// A code that records what the wave has done to LDS.
+    Note,
+    /// A code at which the wave stops for others if it has done something to LDS.
+    Stop,
+    /// Anything else.
+    Other,
+}
+
+/// How native code was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// The code at an index returned this.
+    Flow(Flow, usize),
+    /// The code at an index is next, and not yet executed.
+    Resume(usize),
+    /// The time slice ended before the code at an index.
+    Slice(usize),
+}
+
+/// The rounding and denormal fields of MODE in nearly all code.
+const USUAL: u32 = 0xf0;
+
+/// A unit's native code.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    native: Box<dyn Native>,
+    /// The codes whose handlers it calls. They have the indices of the unit's codes.
+    _codes: Box<[Code]>,
+}
+
+impl Compiled {
+    /// Bytes of native code.
+    pub(super) fn size(&self) -> usize {
+        self.native.size()
+    }
+}
+
+/// Runs a wave in native code from a code of its unit on, if there is any.
+///
+/// # Safety
+/// The wave must have been set up for the unit, and the index be one of its codes.
+#[inline]
+pub(super) unsafe fn run(unit: &Unit, wave: &mut Wave, program: &Program, at: usize) -> Option<Left> {
+    let compiled = of(unit, wave, program)?;
+    if !compiled.native.enters(at, wave.mode) {
+        return None;
+    }
+    // SAFETY: the caller's promise; the unit was compiled for waves like this one.
+    let Exit { at, why } = unsafe { compiled.native.run(std::ptr::from_mut(wave).cast(), at) };
+    let at = at as usize;
+    Some(match why {
+        Why::Resume => Left::Resume(at),
+        Why::Slice => Left::Slice(at),
+        Why::Handler(number) => Left::Flow(flow(number), at),
+    })
+}
+
+/// The unit's native code. A unit is compiled when a number of waves have entered it, for the MODE of the last.
+#[inline]
+fn of<'a>(unit: &'a Unit, wave: &Wave, program: &Program) -> Option<&'a Compiled> {
+    if let Some(compiled) = unit.compiled.get() {
+        return compiled.as_ref();
+    }
+    // Native code rounds to nearest and keeps subnormal numbers.
+    if wave.mode & 0xff != USUAL {
+        return None;
+    }
+    if unit.entered.fetch_add(1, Ordering::Relaxed) < program.warm {
+        return None;
+    }
+    unit.compiled.get_or_init(|| compile(unit, wave, program)).as_ref()
+}
+
+#[cold]
+fn compile(unit: &Unit, wave: &Wave, program: &Program) -> Option<Compiled> {
+    let form = unit.form();
+    if form.indexed || form.skips {
+        return None;
+    }
+    let entry = *unit.pcs.first()?;
+    let (lowered, what) = program.lowered(entry, form);
+    let codes = lowered.codes.into_boxed_slice();
+    let mut entries = Vec::new();
+    let mut steps = Vec::with_capacity(codes.len());
+    for (i, (code, &what)) in codes.iter().zip(&what).enumerate() {
+        let inst = lowered.insts.get(code.inst as usize);
+        let kind = match (what, inst) {
+            (What::Note, _) => Kind::Note(code.imm as u8),
+            (What::Stop, _) => Kind::Stop(code.imm as u8),
+            (What::Part { part, parts }, Some(inst)) => kind(inst, code, part, parts),
+            _ => Kind::Handler,
+        };
+        if inst.is_some_and(|inst| matches!(inst.op, Op::SSwappcB64 | Op::SCallB64)) {
+            entries.push(i as u32 + 1);
+        }
+        let quiet = matches!(what, What::Part { .. }) && inst.is_some_and(|inst| is_quiet(inst, form.lanes));
+        steps.push(step(kind, code, quiet, form.lanes.into()));
+    }
+    let input = Input {
+        steps: &steps,
+        entries: &entries,
+        lanes: form.lanes.into(),
+        mode: wave.mode,
+        generation: program.generation(),
+        layout: LAYOUT,
+    };
+    let native = program.compiler()?.compile(&input)?;
+    Some(Compiled { native, _codes: codes })
+}
+
+/// What one of the codes of an instruction is.
+fn kind(inst: &Inst, code: &Code, part: usize, parts: usize) -> Kind {
+    let condition = match inst.op {
+        Op::SBranch => Some(Condition::Always),
+        Op::SCbranchScc0 => Some(Condition::Scc0),
+        Op::SCbranchScc1 => Some(Condition::Scc1),
+        Op::SCbranchVccz => Some(Condition::VccZero),
+        Op::SCbranchVccnz => Some(Condition::VccNonzero),
+        Op::SCbranchExecz => Some(Condition::ExecZero),
+        Op::SCbranchExecnz => Some(Condition::ExecNonzero),
+        _ => None,
+    };
+    if let Some(condition) = condition {
+        return Kind::Jump(condition, code.imm as u32);
+    }
+    let changes_mode = matches!(
+        inst.op,
+        Op::SSetregB32
+            | Op::SSetregImm32B32
+            | Op::SRoundMode
+            | Op::SDenormMode
+            | Op::SSetGprIdxOn
+            | Op::SSetGprIdxOff
+            | Op::SSetGprIdxMode
+            | Op::SSetvskip
+            | Op::SCbranchGFork
+            | Op::SCbranchIFork
+            | Op::SCbranchJoin
+    );
+    if changes_mode {
+        return Kind::Leaves;
+    }
+    if inst.dpp.is_some() || inst.sdwa.is_some() {
+        return Kind::Handler;
+    }
+    match (inst.dual, parts) {
+        (Some((second, ..)), 2) => Kind::Operation(if part == 0 { inst.op } else { second }),
+        (None, 1) => Kind::Operation(inst.op),
+        _ => Kind::Handler,
+    }
+}
+
+fn step(kind: Kind, code: &Code, quiet: bool, lanes: u32) -> Step {
+    let source = |src: Src| match src {
+        Src::Vector(index) => Source::Vector((index / lanes) as u16),
+        Src::Scalar(slot) => Source::Scalar(slot),
+        Src::Const(value) => Source::Constant(value),
+        Src::Temp(_) => Source::Other,
+    };
+    // The register of a vector result. Others are scalar slots, which have smaller numbers than any use of it.
+    let dst = match kind {
+        Kind::Operation(op) if writes_vector(op) => u16::try_from(code.dst / lanes).ok(),
+        _ => None,
+    };
+    Step {
+        kind,
+        src: code.src.map(source),
+        dst,
+        scalar: code.dst as u8 & 127,
+        second: code.sdst & 127,
+        mods: code.mods,
+        inverted: code.imm as u8 & INVERT != 0,
+        offset: code.imm as i32,
+        offsets: match kind {
+            Kind::Operation(op) => memory::pair_offsets(op, code),
+            _ => [0; 2],
+        },
+        quiet,
+        code: std::ptr::from_ref(code).cast(),
+    }
+}
+
+/// Whether the handlers of an instruction leave EXEC and MODE alone, and the wave always continues after it.
+fn is_quiet(inst: &Inst, lanes: u8) -> bool {
+    let memory = memory::is_memory(inst.format);
+    if !(memory || inst.format.is_vector_arithmetic() && inst.dpp.is_none()) || inst.op.is_compare_exec() {
+        return false;
+    }
+    let registers = inst.registers(lanes);
+    let writes_exec = |register| matches!(register, Register::Scalar(slot) if slot >= scalar::EXEC);
+    !registers.indirect && !registers.written.iter().any(|span| span.registers().any(writes_exec))
+}
+
+/// Whether an operation's result is in vector registers.
+fn writes_vector(op: Op) -> bool {
+    let signature = op.signature();
+    signature.dst.exists() && signature.dst.elem != vgpu_isa::Elem::Mask
+}
+
+/// The flow with a number.
+fn flow(number: u8) -> Flow {
+    const ALL: [Flow; 10] = [
+        Flow::Next,
+        Flow::Run,
+        Flow::Jump,
+        Flow::Leave,
+        Flow::Barrier,
+        Flow::Yield,
+        Flow::Settle,
+        Flow::Retry,
+        Flow::End,
+        Flow::Fault,
+    ];
+    ALL.get(usize::from(number)).copied().unwrap_or(Flow::Fault)
+}
+
+/// Calls a handler for native code.
+extern "C" fn call(wave: *mut u8, code: *const u8) -> u8 {
+    // SAFETY: native code passes the wave that it was given and the code of one of its steps; the code was lowered
+    // for waves like it.
+    unsafe {
+        let code = &*code.cast::<Code>();
+        (code.run)(&mut *wave.cast::<Wave>(), code) as u8
+    }
+}
+
+const LAYOUT: Layout = Layout {
+    scalars: offset_of!(Wave, sgpr) as i32,
+    file: offset_of!(Wave, vgpr) as i32,
+    scc: offset_of!(Wave, scc) as i32,
+    budget: offset_of!(Wave, budget) as i32,
+    since: offset_of!(Wave, since) as i32,
+    together: Since::TOGETHER,
+    settle: Flow::Settle as u8,
+    stored: offset_of!(Wave, stored) as i32,
+    lds: (offset_of!(Wave, access) + offset_of!(Access, lds)) as i32,
+    lds_size: (offset_of!(Wave, access) + offset_of!(Access, lds_size)) as i32,
+    ranges: Ranges { first: offset_of!(Wave, access) as i32 + RANGES.first, ..RANGES },
+    call,
+};

@@ -1,0 +1,388 @@
+//! Emits x86-64 instructions: labels, jumps and a pool of literals around iced-x86's encoder.
+
+use std::collections::HashMap;
+
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
+
+use crate::Error;
+
+/// The host register that points to the wave.
+pub(crate) const WAVE: Register = Register::RBX;
+/// The host register that points to the vector registers.
+pub(crate) const FILE: Register = Register::R12;
+/// The host register that points to the literals.
+const LITERALS: Register = Register::R14;
+
+/// A place in the code, which may not have been emitted yet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Label(usize);
+
+/// Conditions of jumps and of `setcc`, by their code in the instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum When {
+    Overflow = 0,
+    Below = 2,
+    AboveOrEqual = 3,
+    Equal = 4,
+    NotEqual = 5,
+    BelowOrEqual = 6,
+    Above = 7,
+    Less = 12,
+    GreaterOrEqual = 13,
+    LessOrEqual = 14,
+    Greater = 15,
+}
+
+/// The second source of a vector instruction: a register or memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arg {
+    /// `zmm0` to `zmm31`.
+    Zmm(u8),
+    /// Memory.
+    Memory(MemoryOperand),
+}
+
+/// A vector register of the host.
+pub(crate) fn zmm(number: u8) -> Register {
+    Register::ZMM0 + u32::from(number)
+}
+
+/// The lowest quarter of a vector register of the host.
+pub(crate) fn xmm(number: u8) -> Register {
+    Register::XMM0 + u32::from(number)
+}
+
+/// A mask register of the host.
+pub(crate) fn mask(number: u8) -> Register {
+    Register::K0 + u32::from(number)
+}
+
+/// Memory at a register plus an offset.
+pub(crate) fn at(base: Register, offset: i32) -> MemoryOperand {
+    MemoryOperand::new(base, Register::None, 1, offset.into(), u32::from(offset != 0), false, Register::None)
+}
+
+/// One dword of memory, for all sixteen lanes.
+pub(crate) fn broadcast(base: Register, offset: i32) -> MemoryOperand {
+    MemoryOperand::new(base, Register::None, 1, offset.into(), u32::from(offset != 0), true, Register::None)
+}
+
+/// Emitted code.
+pub(crate) struct Asm {
+    encoder: Encoder,
+    size: usize,
+    labels: Vec<Option<usize>>,
+    /// Positions of 32-bit distances and the labels that they lead to.
+    jumps: Vec<(usize, Label)>,
+    literals: Vec<u32>,
+    literal_index: HashMap<u32, i32>,
+    /// Literals of sixteen different lanes, which are before the others.
+    vectors: Vec<[u32; 16]>,
+    /// The position of the literals' address.
+    literals_at: usize,
+    error: Option<String>,
+}
+
+impl Asm {
+    pub(crate) fn new() -> Self {
+        Asm {
+            encoder: Encoder::new(64),
+            size: 0,
+            labels: Vec::new(),
+            jumps: Vec::new(),
+            literals: Vec::new(),
+            literal_index: HashMap::new(),
+            vectors: Vec::new(),
+            literals_at: 0,
+            error: None,
+        }
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.encoder.write_u8(byte);
+        self.size += 1;
+    }
+
+    fn word(&mut self, value: u32) {
+        value.to_le_bytes().into_iter().for_each(|byte| self.byte(byte));
+    }
+
+    /// Emits an instruction. An instruction that cannot be encoded makes [`Asm::finish`] fail.
+    pub(crate) fn emit(&mut self, inst: &Instruction) {
+        match self.encoder.encode(inst, 0) {
+            Ok(bytes) => self.size += bytes,
+            Err(error) => {
+                self.error.get_or_insert_with(|| format!("{:?}: {error}", inst.code()));
+            }
+        }
+    }
+
+    fn created(&mut self, inst: Result<Instruction, iced_x86::IcedError>) -> Option<Instruction> {
+        match inst {
+            Ok(inst) => Some(inst),
+            Err(error) => {
+                self.error.get_or_insert_with(|| error.to_string());
+                None
+            }
+        }
+    }
+
+    /// An instruction with a destination and a source, of vectors. `k` is the number of a mask, 0 for none.
+    pub(crate) fn vector2(&mut self, code: Code, to: u8, from: Arg, k: u8) {
+        let inst = match from {
+            Arg::Zmm(from) => Instruction::with2(code, zmm(to), zmm(from)),
+            Arg::Memory(from) => Instruction::with2(code, zmm(to), from),
+        };
+        self.masked(inst, k);
+    }
+
+    /// An instruction with a destination and the first lanes of another register.
+    pub(crate) fn vector2_from_xmm(&mut self, code: Code, to: u8, from: u8) {
+        let inst = Instruction::with2(code, zmm(to), xmm(from));
+        self.masked(inst, 0);
+    }
+
+    /// Loads the address of `base + index + offset`.
+    pub(crate) fn lea(&mut self, to: Register, base: Register, index: Register, offset: i32) {
+        let from =
+            MemoryOperand::new(base, index, 1, offset.into(), u32::from(offset != 0), false, Register::None);
+        self.load(Code::Lea_r64_m, to, from);
+    }
+
+    /// The same with an immediate.
+    pub(crate) fn vector2i(&mut self, code: Code, to: u8, from: Arg, imm: u8, k: u8) {
+        let imm = u32::from(imm);
+        let inst = match from {
+            Arg::Zmm(from) => Instruction::with3(code, zmm(to), zmm(from), imm),
+            Arg::Memory(from) => Instruction::with3(code, zmm(to), from, imm),
+        };
+        self.masked(inst, k);
+    }
+
+    /// An instruction with a destination and two sources.
+    pub(crate) fn vector3(&mut self, code: Code, to: u8, a: u8, b: Arg, k: u8) {
+        let inst = match b {
+            Arg::Zmm(b) => Instruction::with3(code, zmm(to), zmm(a), zmm(b)),
+            Arg::Memory(b) => Instruction::with3(code, zmm(to), zmm(a), b),
+        };
+        self.masked(inst, k);
+    }
+
+    /// The same with an immediate.
+    pub(crate) fn vector3i(&mut self, code: Code, to: u8, a: u8, b: Arg, imm: u8, k: u8) {
+        let imm = u32::from(imm);
+        let inst = match b {
+            Arg::Zmm(b) => Instruction::with4(code, zmm(to), zmm(a), zmm(b), imm),
+            Arg::Memory(b) => Instruction::with4(code, zmm(to), zmm(a), b, imm),
+        };
+        self.masked(inst, k);
+    }
+
+    /// A comparison into a mask, among the lanes of another one if `k` is not 0.
+    pub(crate) fn compare(&mut self, code: Code, to: u8, a: u8, b: Arg, predicate: u8, k: u8) {
+        let imm = u32::from(predicate);
+        let inst = match b {
+            Arg::Zmm(b) => Instruction::with4(code, mask(to), zmm(a), zmm(b), imm),
+            Arg::Memory(b) => Instruction::with4(code, mask(to), zmm(a), b, imm),
+        };
+        self.masked(inst, k);
+    }
+
+    /// A test into a mask.
+    pub(crate) fn test(&mut self, code: Code, to: u8, a: u8, b: Arg, k: u8) {
+        let inst = match b {
+            Arg::Zmm(b) => Instruction::with3(code, mask(to), zmm(a), zmm(b)),
+            Arg::Memory(b) => Instruction::with3(code, mask(to), zmm(a), b),
+        };
+        self.masked(inst, k);
+    }
+
+    fn masked(&mut self, inst: Result<Instruction, iced_x86::IcedError>, k: u8) {
+        if let Some(mut inst) = self.created(inst) {
+            if k != 0 {
+                inst.set_op_mask(mask(k));
+            }
+            self.emit(&inst);
+        }
+    }
+
+    /// Writes a vector register to memory, or its lanes of a mask.
+    pub(crate) fn store(&mut self, to: MemoryOperand, from: u8, k: u8) {
+        let inst = Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, to, zmm(from));
+        self.masked(inst, k);
+    }
+
+    /// Any instruction with one operand.
+    pub(crate) fn one(&mut self, code: Code, a: Register) {
+        let inst = Instruction::with1(code, a);
+        self.masked(inst, 0);
+    }
+
+    /// Any instruction with two registers.
+    pub(crate) fn two(&mut self, code: Code, a: Register, b: Register) {
+        let inst = Instruction::with2(code, a, b);
+        self.masked(inst, 0);
+    }
+
+    /// Any instruction with a register and memory to read.
+    pub(crate) fn load(&mut self, code: Code, a: Register, b: MemoryOperand) {
+        let inst = Instruction::with2(code, a, b);
+        self.masked(inst, 0);
+    }
+
+    /// Any instruction with memory to write and a register.
+    pub(crate) fn write(&mut self, code: Code, a: MemoryOperand, b: Register) {
+        let inst = Instruction::with2(code, a, b);
+        self.masked(inst, 0);
+    }
+
+    /// Any instruction with memory and an immediate.
+    pub(crate) fn memory_imm(&mut self, code: Code, a: MemoryOperand, imm: i32) {
+        let inst = Instruction::with2(code, a, imm);
+        self.masked(inst, 0);
+    }
+
+    /// Any instruction with a register and an immediate.
+    pub(crate) fn imm(&mut self, code: Code, a: Register, imm: i32) {
+        let inst = Instruction::with2(code, a, imm);
+        self.masked(inst, 0);
+    }
+
+    /// Any instruction with three registers.
+    pub(crate) fn three(&mut self, code: Code, a: Register, b: Register, c: Register) {
+        let inst = Instruction::with3(code, a, b, c);
+        self.masked(inst, 0);
+    }
+
+    /// Calls a label.
+    pub(crate) fn call(&mut self, to: Label) {
+        self.byte(0xe8);
+        self.jumps.push((self.size, to));
+        self.word(0);
+    }
+
+    /// A hint that memory will be read.
+    pub(crate) fn prefetch(&mut self, from: MemoryOperand) {
+        let inst = Instruction::with1(Code::Prefetcht0_m8, from);
+        self.masked(inst, 0);
+    }
+
+    /// Sets a register to a 64-bit constant.
+    pub(crate) fn constant(&mut self, to: Register, value: u64) {
+        let inst = Instruction::with2(Code::Mov_r64_imm64, to, value);
+        self.masked(inst, 0);
+    }
+
+    /// An instruction without operands.
+    pub(crate) fn bare(&mut self, code: Code) {
+        self.emit(&Instruction::with(code));
+    }
+
+    /// Sets the register of literals. Once, at the start.
+    pub(crate) fn point_to_literals(&mut self) {
+        self.constant(LITERALS, 0x0123_4567_89ab_cdef);
+        self.literals_at = self.size - 8;
+    }
+
+    /// One dword for all lanes.
+    pub(crate) fn literal(&mut self, value: u32) -> MemoryOperand {
+        let next = self.literals.len() as i32;
+        let index = *self.literal_index.entry(value).or_insert(next);
+        if index == next {
+            self.literals.push(value);
+        }
+        broadcast(LITERALS, index * 4)
+    }
+
+    /// Sixteen constants.
+    pub(crate) fn literal_lanes(&mut self, lanes: [u32; 16]) -> Arg {
+        let found = self.vectors.iter().position(|known| *known == lanes);
+        let index = found.unwrap_or_else(|| {
+            self.vectors.push(lanes);
+            self.vectors.len() - 1
+        });
+        Arg::Memory(at(LITERALS, -64 * (index as i32 + 1)))
+    }
+
+    /// A label that is placed later.
+    pub(crate) fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    /// Places a label here.
+    pub(crate) fn place(&mut self, label: Label) {
+        self.labels[label.0] = Some(self.size);
+    }
+
+    /// The position of a label.
+    pub(crate) fn position(&self, label: Label) -> Option<usize> {
+        self.labels[label.0]
+    }
+
+    /// Jumps.
+    pub(crate) fn jump(&mut self, to: Label) {
+        self.byte(0xe9);
+        self.jumps.push((self.size, to));
+        self.word(0);
+    }
+
+    /// Jumps if a condition holds.
+    pub(crate) fn jump_if(&mut self, when: When, to: Label) {
+        self.byte(0x0f);
+        self.byte(0x80 | when as u8);
+        self.jumps.push((self.size, to));
+        self.word(0);
+    }
+
+    /// Sets a byte of memory to whether a condition holds.
+    pub(crate) fn set_if(&mut self, when: When, to: MemoryOperand) {
+        let code = match when {
+            When::Overflow => Code::Seto_rm8,
+            When::Below => Code::Setb_rm8,
+            When::AboveOrEqual => Code::Setae_rm8,
+            When::Equal => Code::Sete_rm8,
+            When::NotEqual => Code::Setne_rm8,
+            When::BelowOrEqual => Code::Setbe_rm8,
+            When::Above => Code::Seta_rm8,
+            When::Less => Code::Setl_rm8,
+            When::GreaterOrEqual => Code::Setge_rm8,
+            When::LessOrEqual => Code::Setle_rm8,
+            When::Greater => Code::Setg_rm8,
+        };
+        let inst = Instruction::with1(code, to);
+        self.masked(inst, 0);
+    }
+
+    /// The bytes, with the literals after them, where the code will be at `address`.
+    pub(crate) fn finish(mut self) -> Result<Finished, Error> {
+        if let Some(error) = self.error {
+            return Err(Error::Encoding(error));
+        }
+        let mut bytes = self.encoder.take_buffer();
+        for (at, label) in self.jumps {
+            let to = self.labels[label.0].ok_or(Error::Label)?;
+            let distance = to as i64 - (at as i64 + 4);
+            let distance = i32::try_from(distance).map_err(|_| Error::TooLarge)?;
+            bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+        let code = bytes.len();
+        bytes.resize(code.next_multiple_of(64), 0xcc);
+        bytes.extend(self.vectors.iter().rev().flatten().flat_map(|value| value.to_le_bytes()));
+        let literals = bytes.len();
+        bytes.extend(self.literals.iter().flat_map(|value| value.to_le_bytes()));
+        Ok(Finished { bytes, code, literals, literals_at: self.literals_at })
+    }
+}
+
+/// Code that can be placed anywhere once its literals' address is filled in.
+pub(crate) struct Finished {
+    pub(crate) bytes: Vec<u8>,
+    /// The bytes of code.
+    pub(crate) code: usize,
+    /// Where the literals begin.
+    pub(crate) literals: usize,
+    /// Where their address is.
+    pub(crate) literals_at: usize,
+}

@@ -1,0 +1,115 @@
+//! The compiling engine of ferrocm's virtual AMD GPU: lowered code becomes native vector code.
+//!
+//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu); its API changes with it. It compiles what the
+//! reference engine has lowered: steps, each of which can also be executed by its handler. Code that it has
+//! no native form for calls the handler, so every program can be compiled.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `asm` | x86-64 instructions, labels, literals |
+//! | `pages` | executable memory |
+//! | `values` | which register of the host holds which value |
+//! | `compile` | blocks, calls of handlers, jumps |
+//! | `memory` | loads and stores |
+//! | `vector` | vector instructions |
+//! | `scalar` | scalar instructions |
+//!
+//! # Invariants
+//! - At every border of a block, and whenever a handler runs, all registers of the wave are in its register file.
+//! - An instruction writes nothing before it is certain that the native form gives its result. Otherwise (NaNs)
+//!   native code writes back what earlier instructions did and leaves for the reference engine, at this
+//!   instruction.
+//! - Code is compiled for one value of MODE and runs only in waves that have it.
+
+mod asm;
+mod compile;
+mod memory;
+mod pages;
+mod scalar;
+mod values;
+mod vector;
+
+use vgpu_exec::native::{Compile, Exit, Input, Native, Why};
+
+/// The reason why code cannot be compiled.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// An instruction of the host cannot be encoded.
+    #[allow(dead_code, reason = "for who debugs")]
+    Encoding(String),
+    /// A jump leads nowhere.
+    Label,
+    /// An instruction needs more registers of the host than there are.
+    Registers,
+    /// The code is too large.
+    TooLarge,
+    /// There is no memory for code.
+    #[allow(dead_code, reason = "for who debugs")]
+    Memory(std::io::Error),
+}
+
+/// The compiler.
+#[derive(Clone, Copy, Debug)]
+pub struct Jit;
+
+impl Compile for Jit {
+    fn compile(&self, input: &Input<'_>) -> Option<Box<dyn Native>> {
+        if !is_supported() {
+            return None;
+        }
+        Some(Box::new(compile::compile(input).ok()?))
+    }
+}
+
+/// Compiled code.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pages: pages::Pages,
+    /// The offset of the code of each step at which it can be entered, or 0.
+    starts: Vec<u32>,
+    /// MODE of waves that may run it.
+    mode: u32,
+    size: usize,
+}
+
+// SAFETY: each native form was compared with its handler, see the tests of `vgpu`.
+unsafe impl Native for Code {
+    #[inline]
+    fn enters(&self, step: usize, mode: u32) -> bool {
+        self.mode == mode && self.starts.get(step).is_some_and(|start| *start != 0)
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    unsafe fn run(&self, wave: *mut u8, step: usize) -> Exit {
+        type Enter = unsafe extern "sysv64" fn(*mut u8, *const u8) -> u64;
+        let start = self.starts.get(step).copied().unwrap_or(0);
+        // SAFETY: the prologue is at the start of the pages and has this signature.
+        let enter: Enter = unsafe { std::mem::transmute(self.pages.address(0)) };
+        // SAFETY: the caller's promise.
+        let result = unsafe { enter(wave, self.pages.address(start as usize)) };
+        let why = match (result & 0xff) as u8 {
+            compile::RESUME => Why::Resume,
+            compile::SLICE => Why::Slice,
+            flow => Why::Handler(flow),
+        };
+        Exit { at: (result >> 32) as u32, why }
+    }
+}
+
+/// Whether this CPU can run compiled code.
+pub fn is_supported() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! has {
+            ($($feature:tt)*) => { $(std::arch::is_x86_feature_detected!($feature))&&* };
+        }
+        has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl" "bmi1" "bmi2")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}

@@ -1,0 +1,50 @@
+//! What executes instructions.
+
+use std::sync::OnceLock;
+
+use vgpu_exec::Program;
+
+use crate::ConfigError;
+
+/// How often waves enter code before it is compiled.
+const WARM: u32 = 16;
+
+/// What executes the instructions of a dispatch that nobody observes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Engine {
+    /// A handler for each instruction.
+    Reference,
+    /// Native code for what waves enter often, and the reference engine for everything else. It needs AVX-512.
+    Compiled,
+}
+
+impl Engine {
+    /// The engine that `FERROCM_VGPU_ENGINE` selects.
+    ///
+    /// # Errors
+    /// If the variable has another value, or the CPU lacks what the engine needs.
+    pub(super) fn of_environment() -> Result<Engine, ConfigError> {
+        let variable = variables::VGPU_ENGINE;
+        match variable.word()? {
+            Some("compiled") if !vgpu_jit::is_supported() => {
+                Err(variable.error("compiled", "this CPU lacks AVX-512 with F, BW, CD, DQ and VL").into())
+            }
+            Some("compiled") => Ok(Engine::Compiled),
+            _ => Ok(Engine::Reference),
+        }
+    }
+
+    /// The engine of this process. No device starts if the variable's value is invalid.
+    fn selected() -> Engine {
+        static ENGINE: OnceLock<Engine> = OnceLock::new();
+        *ENGINE.get_or_init(|| Engine::of_environment().unwrap_or(Engine::Reference))
+    }
+
+    /// A program on the engine of this process.
+    pub(super) fn program(program: Program) -> Program {
+        match Engine::selected() {
+            Engine::Reference => program,
+            Engine::Compiled => program.compiled_by(&vgpu_jit::Jit, WARM),
+        }
+    }
+}
