@@ -62,3 +62,70 @@ impl Drop for Pages {
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iced_x86::{Code, Register};
+
+    use super::*;
+    use crate::asm::{Asm, When};
+
+    /// Code that returns a number from its literals, over a jump forward and one backward.
+    fn finished() -> Finished {
+        let mut asm = Asm::new();
+        let (middle, end) = (asm.label(), asm.label());
+        asm.one(Code::Push_r64, Register::R14);
+        asm.point_to_literals();
+        asm.imm(Code::Mov_r32_imm32, Register::ECX, 2);
+        asm.jump(middle);
+        let start = asm.label();
+        asm.place(start);
+        let mut literal = asm.literal(0x1234);
+        literal.is_broadcast = false;
+        asm.load(Code::Mov_r32_rm32, Register::EAX, literal);
+        asm.jump(end);
+        asm.place(middle);
+        asm.imm(Code::Sub_rm64_imm32, Register::RCX, 2);
+        asm.jump_if(When::Equal, start);
+        asm.imm(Code::Mov_r32_imm32, Register::EAX, 1);
+        asm.place(end);
+        asm.one(Code::Pop_r64, Register::R14);
+        asm.bare(Code::Retnq);
+        asm.finish().unwrap()
+    }
+
+    #[test]
+    fn code_runs_and_cannot_be_written() {
+        let mut finished = finished();
+        let pages = Pages::new(&mut finished).unwrap();
+        let address = pages.address(0);
+        if cfg!(target_arch = "x86_64") {
+            // SAFETY: the code above has this signature.
+            let run: extern "sysv64" fn() -> u64 = unsafe { std::mem::transmute(address) };
+            assert_eq!(run(), 0x1234);
+        }
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| {
+            let (start, rest) = line.split_once('-').unwrap();
+            let end = rest.split(' ').next().unwrap();
+            let [start, end] = [start, end].map(|number| u64::from_str_radix(number, 16).unwrap());
+            (start..end).contains(&(address as u64))
+        });
+        assert_eq!(line.unwrap().split(' ').nth(1), Some("r-xp"));
+    }
+
+    #[test]
+    fn a_jump_to_nowhere_is_an_error() {
+        let mut asm = Asm::new();
+        let label = asm.label();
+        asm.jump(label);
+        assert!(matches!(asm.finish(), Err(Error::Label)));
+    }
+
+    #[test]
+    fn an_instruction_that_does_not_exist_is_an_error() {
+        let mut asm = Asm::new();
+        asm.two(Code::Mov_r64_rm64, Register::RAX, Register::ZMM0);
+        assert!(matches!(asm.finish(), Err(Error::Encoding(_))));
+    }
+}

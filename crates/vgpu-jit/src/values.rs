@@ -270,3 +270,48 @@ fn plain(mut memory: iced_x86::MemoryOperand) -> iced_x86::MemoryOperand {
     memory.is_broadcast = false;
     memory
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that have never been written stay where they are while they may not move, and others make room.
+    #[test]
+    fn frozen_values_do_not_move() {
+        let mut asm = Asm::new();
+        let mut values = Values::new(32, 0);
+        values.begin(vec![vec![9]; 40]);
+        for register in 0..40 {
+            let slot = values.temp(&mut asm);
+            values.set(register, 0, slot);
+            values.unpin();
+        }
+        assert_eq!(values.dirty().len(), COUNT);
+        values.freeze(&mut asm, 6);
+        let before = values.dirty();
+        assert_eq!(before.len(), COUNT - 6);
+        for _ in 0..6 {
+            values.temp(&mut asm);
+        }
+        assert_eq!(values.dirty(), before);
+        assert!(!values.is_broken());
+        values.temp(&mut asm);
+        assert!(values.is_broken());
+    }
+
+    /// The value that is needed last gives way.
+    #[test]
+    fn what_is_needed_last_gives_way() {
+        let mut asm = Asm::new();
+        let mut values = Values::new(32, 0);
+        let uses = (0..33).map(|register| vec![if register == 7 { 90 } else { 5 }]).collect();
+        values.begin(uses);
+        values.step(1);
+        let slots: Vec<u8> = (0..COUNT as u16)
+            .map(|register| values.register(&mut asm, Key::Vector { register, chunk: 0 }))
+            .collect();
+        values.step(2);
+        assert_eq!(values.temp(&mut asm), slots[7]);
+        assert!(matches!(values.arg(&mut asm, Key::Vector { register: 8, chunk: 0 }), Arg::Zmm(_)));
+    }
+}
