@@ -62,7 +62,7 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     let accesses = if entry.place == Place::LdsTwice { 2 } else { 1 };
     let chunks = usize::from(compiler.chunks());
     // Data, addresses, and intermediate results.
-    let needed = chunks * (usize::from(entry.dwords) * accesses + 2) + 5;
+    let needed = chunks * (usize::from(entry.dwords) * accesses + 2) + 7;
     compiler.values.freeze(&mut compiler.asm, needed);
     let slow = compiler.slow_label();
     let mut access = Access { compiler, step, entry, slow: &slow };
@@ -329,37 +329,40 @@ impl Access<'_, '_> {
         let loads: Vec<Arg> =
             (0..values.len() as u32).map(|i| Arg::Memory(self.memory(shift, 64 * i))).collect();
         let move_ = EVEX_Vmovdqu32_zmm_k1z_zmmm512;
+        let interleaved = EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32;
         let even: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
         let odd = even.map(|i| i + 1);
         match *values {
             [one] => self.compiler.asm.vector2(move_, one, loads[0], 0),
             [low, high] => {
-                let a = self.compiler.values.temp(&mut self.compiler.asm);
+                let [a, b] = [0, 1].map(|_| self.compiler.values.temp(&mut self.compiler.asm));
                 let asm = &mut self.compiler.asm;
+                // Memory is read once: it may change.
                 asm.vector2(move_, a, loads[0], 0);
+                asm.vector2(move_, b, loads[1], 0);
                 // The index registers become the results.
                 for (to, index) in [(low, even), (high, odd)] {
                     let index = asm.literal_lanes(index);
                     asm.vector2(move_, to, index, 0);
-                    asm.vector3(EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, to, a, loads[1], 0);
+                    asm.vector3(interleaved, to, a, Arg::Zmm(b), 0);
                 }
             }
             [first, second, third, fourth] => {
-                let [a, c] = [0, 1].map(|_| self.compiler.values.temp(&mut self.compiler.asm));
+                let [a, b, c, d] = [0, 1, 2, 3].map(|_| self.compiler.values.temp(&mut self.compiler.asm));
                 let asm = &mut self.compiler.asm;
                 let (even_index, odd_index) = (asm.literal_lanes(even), asm.literal_lanes(odd));
-                let interleaved = EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32;
-                asm.vector2(move_, a, loads[0], 0);
-                asm.vector2(move_, c, loads[2], 0);
+                for (to, from) in [a, b, c, d].into_iter().zip(loads) {
+                    asm.vector2(move_, to, from, 0);
+                }
                 // Even and odd dwords of each half: the results' even and odd lanes follow.
                 for (to, from, rest, index) in [
-                    (first, a, loads[1], even_index),
-                    (second, a, loads[1], odd_index),
-                    (third, c, loads[3], even_index),
-                    (fourth, c, loads[3], odd_index),
+                    (first, a, b, even_index),
+                    (second, a, b, odd_index),
+                    (third, c, d, even_index),
+                    (fourth, c, d, odd_index),
                 ] {
                     asm.vector2(move_, to, index, 0);
-                    asm.vector3(interleaved, to, from, rest, 0);
+                    asm.vector3(interleaved, to, from, Arg::Zmm(rest), 0);
                 }
                 for (low, high) in [(first, third), (second, fourth)] {
                     // `a` and `c` are the indices.
