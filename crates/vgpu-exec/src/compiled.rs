@@ -74,7 +74,8 @@ pub(super) unsafe fn run(unit: &Unit, wave: &mut Wave, program: &Program, at: us
     })
 }
 
-/// The unit's native code. A unit is compiled when a number of waves have entered it, for the MODE of the last.
+/// The unit's native code. A unit is compiled when a number of waves have entered it, for the MODE of the
+/// last.
 #[inline]
 fn of<'a>(unit: &'a Unit, wave: &Wave, program: &Program) -> Option<&'a Compiled> {
     if let Some(compiled) = unit.compiled.get() {
@@ -176,7 +177,8 @@ fn step(kind: Kind, code: &Code, quiet: bool, lanes: u32) -> Step {
         Src::Const(value) => Source::Constant(value),
         Src::Temp(_) => Source::Other,
     };
-    // The register of a vector result. Others are scalar slots, which have smaller numbers than any use of it.
+    // The register of a vector result. Others are scalar slots, which have smaller numbers than any use of
+    // it.
     let dst = match kind {
         Kind::Operation(op) if writes_vector(op) => u16::try_from(code.dst / lanes).ok(),
         _ => None,
@@ -235,8 +237,8 @@ fn flow(number: u8) -> Flow {
 
 /// Calls a handler for native code.
 extern "C" fn call(wave: *mut u8, code: *const u8) -> u8 {
-    // SAFETY: native code passes the wave that it was given and the code of one of its steps; the code was lowered
-    // for waves like it.
+    // SAFETY: native code passes the wave that it was given and the code of one of its steps; the code was
+    // lowered for waves like it.
     unsafe {
         let code = &*code.cast::<Code>();
         (code.run)(&mut *wave.cast::<Wave>(), code) as u8

@@ -175,7 +175,7 @@ pub unsafe trait Native: std::fmt::Debug + Send + Sync {
     /// Runs a wave from a step on.
     ///
     /// # Safety
-    /// The wave is as the [`Layout`] says, has the registers that the steps use, and nothing else accesses it. The
-    /// codes of the steps still exist. [`Native::enters`] allows it.
+    /// The wave is as the [`Layout`] says, has the registers that the steps use, and nothing else accesses
+    /// it. The codes of the steps still exist. [`Native::enters`] allows it.
     unsafe fn run(&self, wave: *mut u8, step: usize) -> Exit;
 }

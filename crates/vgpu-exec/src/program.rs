@@ -194,8 +194,8 @@ impl Program {
         }
     }
 
-    /// The same program, of which `compiler` makes native code: of each unit, when so many waves have entered it.
-    /// The reference engine runs everything else.
+    /// The same program, of which `compiler` makes native code: of each unit, when so many waves have entered
+    /// it. The reference engine runs everything else.
     #[must_use]
     pub fn compiled_by(self, compiler: &'static dyn Compile, warm: u32) -> Program {
         Program { compiler: Some(compiler), warm, ..self }
@@ -573,8 +573,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
             // The next flow that is not to the next code, and the code that returned it.
             let flow = match left.take() {
                 None => {
-                    // SAFETY: `code` is in range; every path through a unit ends in an instruction that does not
-                    // return `Next`, and jumps were resolved to indices in range. The caller's promise.
+                    // SAFETY: `code` is in range; every path through a unit ends in an instruction that does
+                    // not return `Next`, and jumps were resolved to indices in range. The caller's promise.
                     let (flow, this) = match unsafe { interpret(wave, unit, code, watch) } {
                         Ok(stopped) => stopped,
                         Err((at, fault)) => return stop(wave, at, fault),
@@ -642,8 +642,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
     }
 }
 
-/// Runs handlers until one returns another flow than to the next code; returns that and its code. The error is
-/// what an observer rejects, and where.
+/// Runs handlers until one returns another flow than to the next code; returns that and its code. The error
+/// is what an observer rejects, and where.
 ///
 /// # Safety
 /// As for [`run`]; the code is one of the unit that the wave is in.
@@ -680,9 +680,9 @@ unsafe fn interpret<'a, W: Watch>(
                 return Err((next, fault));
             }
         }
-        // Nearly all instructions continue with the next one. As a separate branch, this is predicted, and the
-        // next handler is found without waiting for this one's result. Together with the others in one `match`, it
-        // would be a jump table.
+        // Nearly all instructions continue with the next one. As a separate branch, this is predicted, and
+        // the next handler is found without waiting for this one's result. Together with the others in one
+        // `match`, it would be a jump table.
         if flow == Flow::Next {
             // SAFETY: as above.
             code = unsafe { code.add(1) };

@@ -1,8 +1,8 @@
 //! The compiling engine of ferrocm's virtual AMD GPU: lowered code becomes native vector code.
 //!
-//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu); its API changes with it. It compiles what the
-//! reference engine has lowered: steps, each of which can also be executed by its handler. Code that it has
-//! no native form for calls the handler, so every program can be compiled.
+//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu); its API changes with it. It compiles what
+//! the reference engine has lowered: steps, each of which can also be executed by its handler. Code that it
+//! has no native form for calls the handler, so every program can be compiled.
 //!
 //! | module | holds |
 //! |---|---|
@@ -15,10 +15,11 @@
 //! | `scalar` | scalar instructions |
 //!
 //! # Invariants
-//! - At every border of a block, and whenever a handler runs, all registers of the wave are in its register file.
-//! - An instruction writes nothing before it is certain that the native form gives its result. Otherwise (NaNs)
-//!   native code writes back what earlier instructions did and leaves for the reference engine, at this
-//!   instruction.
+//! - At every border of a block, and whenever a handler runs, all registers of the wave are in its register
+//!   file.
+//! - An instruction writes nothing before it is certain that the native form gives its result. Otherwise
+//!   (NaNs) native code writes back what earlier instructions did and leaves for the reference engine, at
+//!   this instruction.
 //! - Code is compiled for one value of MODE and runs only in waves that have it.
 
 mod asm;

@@ -1,5 +1,5 @@
-//! Loads and stores in global memory and LDS whose lanes access the same place or consecutive ones. Everything
-//! else, and accesses that are not known to be allowed, are for the handlers.
+//! Loads and stores in global memory and LDS whose lanes access the same place or consecutive ones.
+//! Everything else, and accesses that are not known to be allowed, are for the handlers.
 
 use iced_x86::Code::*;
 use iced_x86::Register;

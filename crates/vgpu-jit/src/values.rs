@@ -146,7 +146,8 @@ impl Values {
         slot as u8
     }
 
-    /// Frees so many registers, and from now on keeps every value that is not in the register file where it is.
+    /// Frees so many registers, and from now on keeps every value that is not in the register file where it
+    /// is.
     pub(crate) fn freeze(&mut self, asm: &mut Asm, count: usize) {
         let mut free = Vec::new();
         while free.len() < count.min(COUNT) {

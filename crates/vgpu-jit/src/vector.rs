@@ -474,8 +474,8 @@ impl Lane<'_, '_> {
         even
     }
 
-    /// Bits that moved from one half of a 64-bit shift to the other: `value`, moved the other way by 32 minus the
-    /// count, which may be 0.
+    /// Bits that moved from one half of a 64-bit shift to the other: `value`, moved the other way by 32 minus
+    /// the count, which may be 0.
     fn across(&mut self, value: u8, by: Arg, one: Code, other: Code) -> u8 {
         let moved = self.op2i(one, Arg::Zmm(value), 1);
         let by = match by {

@@ -188,8 +188,9 @@ pub(super) fn make(toolchain: &Toolchain, hip: &Path, headers: &Path, folder: &P
     Ok(())
 }
 
-/// A library with the C library's name and nothing in it, to link with. What needs the C library is initialised
-/// after it: a constructor that ran before would have no environment, and nor would the libraries that it opens.
+/// A library with the C library's name and nothing in it, to link with. What needs the C library is
+/// initialised after it: a constructor that ran before would have no environment, and nor would the libraries
+/// that it opens.
 fn libc(toolchain: &Toolchain, work: &Path) -> Result<PathBuf, String> {
     let (source, object, library) = (work.join("empty.c"), work.join("empty.o"), work.join(LIBC));
     fs::write(&source, "").map_err(|error| format!("{}: {error}", source.display()))?;

@@ -14,7 +14,8 @@ const WARM: u32 = 16;
 pub enum Engine {
     /// A handler for each instruction.
     Reference,
-    /// Native code for what waves enter often, and the reference engine for everything else. It needs AVX-512.
+    /// Native code for what waves enter often, and the reference engine for everything else. It needs
+    /// AVX-512.
     Compiled,
 }
 
