@@ -3,10 +3,10 @@
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
-use super::native::{Condition, Exit, Input, Kind, Layout, Native, Ranges, Source, Step, Why};
 use vgpu_isa::{Inst, Op, Register, scalar};
 
 use super::access::RANGES;
+use super::native::{Condition, Exit, Input, Kind, Layout, Native, Ranges, Source, Step, Why};
 use super::program::{Program, Unit};
 use super::settle::Since;
 use super::valu::INVERT;
@@ -116,14 +116,8 @@ fn compile(unit: &Unit, wave: &Wave, program: &Program) -> Option<Compiled> {
         let quiet = matches!(what, What::Part { .. }) && inst.is_some_and(|inst| is_quiet(inst, form.lanes));
         steps.push(step(kind, code, quiet, form.lanes.into()));
     }
-    let input = Input {
-        steps: &steps,
-        entries: &entries,
-        lanes: form.lanes.into(),
-        mode: wave.mode,
-        generation: program.generation(),
-        layout: LAYOUT,
-    };
+    let input =
+        Input { steps: &steps, entries: &entries, lanes: form.lanes.into(), mode: wave.mode, layout: LAYOUT };
     let native = program.compiler()?.compile(&input)?;
     Some(Compiled { native, _codes: codes })
 }

@@ -1,6 +1,6 @@
 //! What a compiler of native code is told about lowered code, and what it makes of it.
 
-use vgpu_isa::{Generation, Modifiers, Op};
+use vgpu_isa::{Modifiers, Op};
 
 /// A source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,8 +129,6 @@ pub struct Input<'a> {
     pub lanes: usize,
     /// MODE.
     pub mode: u32,
-    /// The generation.
-    pub generation: Generation,
     /// The wave.
     pub layout: Layout,
 }

@@ -215,11 +215,6 @@ impl Program {
         units.iter().filter_map(|unit| unit.compiled.get()?.as_ref()).map(Compiled::size).sum()
     }
 
-    /// The generation of its instructions.
-    pub(super) fn generation(&self) -> Generation {
-        self.generation
-    }
-
     /// The text of the instruction at an address, for reports; empty if there is none.
     pub fn text_at(&self, pc: u64, lanes: u8) -> String {
         match (self.fetch)(pc) {

@@ -442,16 +442,8 @@ impl Lane<'_, '_> {
 
     fn sign24(&mut self, i: usize) -> u8 {
         let a = self.arg(i);
-        let up = match a {
-            Arg::Zmm(_) => a,
-            memory => Arg::Zmm(self.copy(memory)),
-        };
-        let up = self.op2i_shift(EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, up, 8);
-        self.op2i_shift(EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8, Arg::Zmm(up), 8)
-    }
-
-    fn op2i_shift(&mut self, code: Code, a: Arg, imm: u8) -> u8 {
-        self.op2i(code, a, imm)
+        let up = self.op2i(EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, a, 8);
+        self.op2i(EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8, Arg::Zmm(up), 8)
     }
 
     fn unsigned24(&mut self, i: usize) -> u8 {
@@ -675,10 +667,6 @@ impl Lane<'_, '_> {
         self.compare(EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, a, b, predicate);
     }
 
-    fn three(&mut self, first: Code, second: Code) -> u8 {
-        self.chain(first, second)
-    }
-
     fn median(&mut self, min: Code, max: Code) -> u8 {
         let (a, b) = (self.reg(0), self.reg(1));
         let c = self.arg(2);
@@ -765,10 +753,10 @@ table! {
     VMaxU32 => One |l| l.binary(MAX_U), Integers, 2;
     VMinI32 => One |l| l.binary(MIN_I), Integers, 2;
     VMaxI32 => One |l| l.binary(MAX_I), Integers, 2;
-    VMin3U32 => One |l| l.three(MIN_U, MIN_U), Integers, 3;
-    VMax3U32 => One |l| l.three(MAX_U, MAX_U), Integers, 3;
-    VMin3I32 => One |l| l.three(MIN_I, MIN_I), Integers, 3;
-    VMax3I32 => One |l| l.three(MAX_I, MAX_I), Integers, 3;
+    VMin3U32 => One |l| l.chain(MIN_U, MIN_U), Integers, 3;
+    VMax3U32 => One |l| l.chain(MAX_U, MAX_U), Integers, 3;
+    VMin3I32 => One |l| l.chain(MIN_I, MIN_I), Integers, 3;
+    VMax3I32 => One |l| l.chain(MAX_I, MAX_I), Integers, 3;
     VMed3U32 => One |l| l.median(MIN_U, MAX_U), Integers, 3;
     VMed3I32 => One |l| l.median(MIN_I, MAX_I), Integers, 3;
     VMulLoU32 => One |l| l.binary(MUL), Integers, 2;
