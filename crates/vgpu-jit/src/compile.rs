@@ -18,6 +18,10 @@ pub(crate) const SLICE: u8 = 0xfe;
 /// The masks of the host that hold EXEC, sixteen lanes each, in code for waves with disabled lanes.
 pub(crate) const EXEC_MASKS: u8 = 1;
 
+/// The registers that native code uses and its callers expect unchanged. Their number is odd, so that calls find the
+/// stack aligned.
+const SAVED: [Register; 5] = [Register::RBX, Register::RBP, Register::R12, Register::R14, Register::R15];
+
 /// A version of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Version {
@@ -136,7 +140,7 @@ impl Compiler<'_> {
     }
 
     fn prologue(&mut self) {
-        for register in [Register::RBX, Register::RBP, Register::R12, Register::R14, Register::R15] {
+        for register in SAVED {
             self.asm.one(Code::Push_r64, register);
         }
         self.asm.two(Code::Mov_r64_rm64, WAVE, Register::RDI);
@@ -147,7 +151,7 @@ impl Compiler<'_> {
 
     fn epilogue(&mut self) {
         self.asm.bare(Code::VEX_Vzeroupper);
-        for register in [Register::R15, Register::R14, Register::R12, Register::RBP, Register::RBX] {
+        for register in SAVED.into_iter().rev() {
             self.asm.one(Code::Pop_r64, register);
         }
         self.asm.bare(Code::Retnq);
@@ -175,18 +179,17 @@ impl Compiler<'_> {
             self.asm.jump_if(When::NotEqual, masked);
             self.asm.place(full);
             self.version = Version::Full;
-            self.steps(start, end);
+            self.steps(start, end, false);
             self.asm.place(masked);
             self.version = Version::Masked;
             self.load_masks();
-            self.steps(start, end);
+            self.steps(start, end, false);
         } else {
             // Nothing depends on EXEC.
             self.asm.place(full);
             self.asm.place(masked);
             self.version = Version::Masked;
-            self.exec_changed = true;
-            self.steps(start, end);
+            self.steps(start, end, true);
         }
     }
 
@@ -199,9 +202,9 @@ impl Compiler<'_> {
         }
     }
 
-    fn steps(&mut self, start: u32, end: u32) {
-        let has_vectors = self.input.steps[start as usize..end as usize].iter().any(is_vector);
-        self.exec_changed = !has_vectors;
+    /// The steps of a block in the current version. If EXEC is `unknown`, the next block asks for it.
+    fn steps(&mut self, start: u32, end: u32, unknown: bool) {
+        self.exec_changed = unknown;
         self.values.begin(self.uses(start, end));
         let mut continues = true;
         for at in start..end {
@@ -248,7 +251,7 @@ impl Compiler<'_> {
     fn go_on(&mut self, to: u32) {
         match self.target(to) {
             Some(label) => self.asm.jump(label),
-            None => self.resume(to),
+            None => self.exit(RESUME, to),
         }
     }
 
@@ -262,15 +265,10 @@ impl Compiler<'_> {
         })
     }
 
-    /// Leaves for the reference engine at a step.
-    fn resume(&mut self, at: u32) {
-        self.result(RESUME, at);
-        let end = self.end;
-        self.asm.jump(end);
-    }
-
-    fn result(&mut self, why: u8, at: u32) {
+    /// Leaves native code at a step.
+    fn exit(&mut self, why: u8, at: u32) {
         self.asm.constant(Register::RAX, u64::from(at) << 32 | u64::from(why));
+        self.asm.jump(self.end);
     }
 
     /// A label to jump to if the reference engine must execute the current step.
@@ -342,7 +340,7 @@ impl Compiler<'_> {
         }
         if leaves {
             let next = self.at + 1;
-            self.resume(next);
+            self.exit(RESUME, next);
         }
         !leaves
     }
@@ -359,9 +357,7 @@ impl Compiler<'_> {
         }
         self.asm.memory_imm(Code::Mov_rm8_imm8, at(WAVE, since), together.into());
         let step = self.at;
-        self.result(settle, step);
-        let end = self.end;
-        self.asm.jump(end);
+        self.exit(settle, step);
         self.asm.place(on);
     }
 
@@ -391,7 +387,7 @@ impl Compiler<'_> {
         let Some(target) = self.target(to) else {
             // Not a step of the unit; the reference engine reports it.
             let at = self.at;
-            self.resume(at);
+            self.exit(RESUME, at);
             return;
         };
         let not_taken = self.asm.label();
@@ -411,9 +407,7 @@ impl Compiler<'_> {
             let ended = self.asm.label();
             self.asm.jump_if(When::NotEqual, target);
             self.asm.place(ended);
-            self.result(SLICE, to);
-            let end = self.end;
-            self.asm.jump(end);
+            self.exit(SLICE, to);
         } else {
             self.asm.jump(target);
         }
@@ -469,8 +463,7 @@ impl Compiler<'_> {
             for (slot, place) in dirty {
                 self.asm.store(at(crate::asm::FILE, place), slot, 0);
             }
-            self.result(RESUME, step);
-            self.asm.jump(end);
+            self.exit(RESUME, step);
         }
         for slow in std::mem::take(&mut self.slow) {
             self.slow_path(slow);
