@@ -18,8 +18,8 @@ pub(crate) const SLICE: u8 = 0xfe;
 /// The masks of the host that hold EXEC, sixteen lanes each, in code for waves with disabled lanes.
 pub(crate) const EXEC_MASKS: u8 = 1;
 
-/// The registers that native code uses and its callers expect unchanged. Their number is odd, so that calls find the
-/// stack aligned.
+/// The registers that native code uses and its callers expect unchanged. Their number is odd, so that calls
+/// find the stack aligned.
 const SAVED: [Register; 5] = [Register::RBX, Register::RBP, Register::R12, Register::R14, Register::R15];
 
 /// A version of a block.
