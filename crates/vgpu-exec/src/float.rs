@@ -3,5 +3,6 @@
 
 pub(super) mod convert;
 pub(super) mod dot;
+pub(super) mod grid;
 pub(super) mod small;
 pub mod soft;

@@ -502,6 +502,8 @@ pub(super) trait Simd: Call + Copy + 'static {
         f_from_u32 |a| (a as f32).to_bits();
         /// To a signed integer toward zero, saturating; NaN gives 0.
         f_to_i32 |a| f(a) as i32 as u32;
+        /// To a signed integer toward zero; it is one.
+        f_to_small_i32 |a| f(a) as i32 as u32;
         /// To an unsigned integer toward zero, saturating; NaN gives 0.
         f_to_u32 |a| f(a) as u32;
         /// The low halves as f16 to f32. NaNs become quiet.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 use crate::Error;
+use crate::host::Host;
 
 /// The host register that points to the wave.
 pub(crate) const WAVE: Register = Register::RBX;
@@ -28,27 +29,23 @@ pub(crate) enum When {
     NotEqual = 5,
     BelowOrEqual = 6,
     Above = 7,
+    Negative = 8,
     Less = 12,
     GreaterOrEqual = 13,
     LessOrEqual = 14,
     Greater = 15,
 }
 
-/// The second source of a vector instruction: a register or memory.
+/// The last source of a vector instruction: a register or memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg {
-    /// `zmm0` to `zmm31`.
-    Zmm(u8),
+    /// A vector register of the host.
+    Register(u8),
     /// Memory.
     Memory(MemoryOperand),
 }
 
-/// A vector register of the host.
-pub(crate) fn zmm(number: u8) -> Register {
-    Register::ZMM0 + u32::from(number)
-}
-
-/// The lowest quarter of a vector register of the host.
+/// The lowest part of a vector register of the host.
 pub(crate) fn xmm(number: u8) -> Register {
     Register::XMM0 + u32::from(number)
 }
@@ -70,6 +67,7 @@ pub(crate) fn broadcast(base: Register, offset: i32) -> MemoryOperand {
 
 /// Emitted code.
 pub(crate) struct Asm {
+    pub(crate) host: Host,
     encoder: Encoder,
     size: usize,
     labels: Vec<Option<usize>>,
@@ -85,8 +83,9 @@ pub(crate) struct Asm {
 }
 
 impl Asm {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(host: Host) -> Self {
         Asm {
+            host,
             encoder: Encoder::new(64),
             size: 0,
             labels: Vec::new(),
@@ -118,29 +117,37 @@ impl Asm {
         }
     }
 
-    fn created(&mut self, inst: Result<Instruction, iced_x86::IcedError>) -> Option<Instruction> {
+    fn created(&mut self, inst: Result<Instruction, iced_x86::IcedError>) {
         match inst {
-            Ok(inst) => Some(inst),
+            Ok(inst) => self.emit(&inst),
             Err(error) => {
                 self.error.get_or_insert_with(|| error.to_string());
-                None
             }
         }
     }
 
-    /// An instruction with a destination and a source, of vectors. `k` is the number of a mask, 0 for none.
-    pub(crate) fn vector2(&mut self, code: Code, to: u8, from: Arg, k: u8) {
+    /// A vector register of the host.
+    pub(crate) fn vector(&self, number: u8) -> Register {
+        match self.host {
+            Host::Avx2 => Register::YMM0 + u32::from(number),
+            Host::Avx512 => Register::ZMM0 + u32::from(number),
+        }
+    }
+
+    /// An instruction with a destination and a source, of vectors.
+    pub(crate) fn vector2(&mut self, code: Code, to: u8, from: Arg) {
+        let to = self.vector(to);
         let inst = match from {
-            Arg::Zmm(from) => Instruction::with2(code, zmm(to), zmm(from)),
-            Arg::Memory(from) => Instruction::with2(code, zmm(to), from),
+            Arg::Register(from) => Instruction::with2(code, to, self.vector(from)),
+            Arg::Memory(from) => Instruction::with2(code, to, from),
         };
-        self.masked(inst, k);
+        self.created(inst);
     }
 
     /// An instruction with a destination and the first lanes of another register.
     pub(crate) fn vector2_from_xmm(&mut self, code: Code, to: u8, from: u8) {
-        let inst = Instruction::with2(code, zmm(to), xmm(from));
-        self.masked(inst, 0);
+        let inst = Instruction::with2(code, self.vector(to), xmm(from));
+        self.created(inst);
     }
 
     /// Loads the address of `base + index + offset`.
@@ -150,109 +157,165 @@ impl Asm {
         self.load(Code::Lea_r64_m, to, from);
     }
 
-    /// The same with an immediate.
-    pub(crate) fn vector2i(&mut self, code: Code, to: u8, from: Arg, imm: u8, k: u8) {
-        let imm = u32::from(imm);
+    /// An instruction with a destination, a source and an immediate.
+    pub(crate) fn vector2i(&mut self, code: Code, to: u8, from: Arg, imm: u8) {
+        let (to, imm) = (self.vector(to), u32::from(imm));
         let inst = match from {
-            Arg::Zmm(from) => Instruction::with3(code, zmm(to), zmm(from), imm),
-            Arg::Memory(from) => Instruction::with3(code, zmm(to), from, imm),
+            Arg::Register(from) => Instruction::with3(code, to, self.vector(from), imm),
+            Arg::Memory(from) => Instruction::with3(code, to, from, imm),
         };
-        self.masked(inst, k);
+        self.created(inst);
     }
 
     /// An instruction with a destination and two sources.
-    pub(crate) fn vector3(&mut self, code: Code, to: u8, a: u8, b: Arg, k: u8) {
+    pub(crate) fn vector3(&mut self, code: Code, to: u8, a: u8, b: Arg) {
+        let to = self.vector(to);
+        self.with3(code, to, a, b, 0);
+    }
+
+    /// An instruction with a destination and two sources, in the lanes of a mask register of the host.
+    pub(crate) fn vector3k(&mut self, code: Code, to: u8, a: u8, b: Arg, k: u8) {
+        let to = self.vector(to);
+        self.with3(code, to, a, b, k);
+    }
+
+    /// A comparison into a mask register of the host.
+    pub(crate) fn test(&mut self, code: Code, to: u8, a: u8, b: Arg) {
+        self.with3(code, mask(to), a, b, 0);
+    }
+
+    fn with3(&mut self, code: Code, to: Register, a: u8, b: Arg, k: u8) {
+        let a = self.vector(a);
         let inst = match b {
-            Arg::Zmm(b) => Instruction::with3(code, zmm(to), zmm(a), zmm(b)),
-            Arg::Memory(b) => Instruction::with3(code, zmm(to), zmm(a), b),
+            Arg::Register(b) => Instruction::with3(code, to, a, self.vector(b)),
+            Arg::Memory(b) => Instruction::with3(code, to, a, b),
         };
         self.masked(inst, k);
     }
 
-    /// The same with an immediate.
-    pub(crate) fn vector3i(&mut self, code: Code, to: u8, a: u8, b: Arg, imm: u8, k: u8) {
-        let imm = u32::from(imm);
-        let inst = match b {
-            Arg::Zmm(b) => Instruction::with4(code, zmm(to), zmm(a), zmm(b), imm),
-            Arg::Memory(b) => Instruction::with4(code, zmm(to), zmm(a), b, imm),
-        };
-        self.masked(inst, k);
+    /// An instruction with a destination, two sources and an immediate.
+    pub(crate) fn vector3i(&mut self, code: Code, to: u8, a: u8, b: Arg, imm: u8) {
+        let to = self.vector(to);
+        self.with4(code, to, a, b, imm);
     }
 
-    /// A comparison into a mask, among the lanes of another one if `k` is not 0.
-    pub(crate) fn compare(&mut self, code: Code, to: u8, a: u8, b: Arg, predicate: u8, k: u8) {
-        let imm = u32::from(predicate);
-        let inst = match b {
-            Arg::Zmm(b) => Instruction::with4(code, mask(to), zmm(a), zmm(b), imm),
-            Arg::Memory(b) => Instruction::with4(code, mask(to), zmm(a), b, imm),
-        };
-        self.masked(inst, k);
+    /// A comparison into a mask register of the host, with its predicate.
+    pub(crate) fn compare(&mut self, code: Code, to: u8, a: u8, b: Arg, predicate: u8) {
+        self.with4(code, mask(to), a, b, predicate);
     }
 
-    /// A test into a mask.
-    pub(crate) fn test(&mut self, code: Code, to: u8, a: u8, b: Arg, k: u8) {
+    fn with4(&mut self, code: Code, to: Register, a: u8, b: Arg, imm: u8) {
+        let (a, imm) = (self.vector(a), u32::from(imm));
         let inst = match b {
-            Arg::Zmm(b) => Instruction::with3(code, mask(to), zmm(a), zmm(b)),
-            Arg::Memory(b) => Instruction::with3(code, mask(to), zmm(a), b),
+            Arg::Register(b) => Instruction::with4(code, to, a, self.vector(b), imm),
+            Arg::Memory(b) => Instruction::with4(code, to, a, b, imm),
         };
-        self.masked(inst, k);
+        self.created(inst);
+    }
+
+    /// An instruction with a destination and three sources.
+    pub(crate) fn vector4(&mut self, code: Code, to: u8, a: u8, b: Arg, c: u8) {
+        let (to, a, c) = (self.vector(to), self.vector(a), self.vector(c));
+        let inst = match b {
+            Arg::Register(b) => Instruction::with4(code, to, a, self.vector(b), c),
+            Arg::Memory(b) => Instruction::with4(code, to, a, b, c),
+        };
+        self.created(inst);
     }
 
     fn masked(&mut self, inst: Result<Instruction, iced_x86::IcedError>, k: u8) {
-        if let Some(mut inst) = self.created(inst) {
+        let inst = inst.map(|mut inst| {
             if k != 0 {
                 inst.set_op_mask(mask(k));
             }
-            self.emit(&inst);
-        }
+            inst
+        });
+        self.created(inst);
     }
 
-    /// Writes a vector register to memory, or its lanes of a mask.
-    pub(crate) fn store(&mut self, to: MemoryOperand, from: u8, k: u8) {
-        let inst = Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, to, zmm(from));
+    /// Writes a vector register to memory.
+    pub(crate) fn store(&mut self, to: MemoryOperand, from: u8) {
+        let code = match self.host {
+            Host::Avx2 => Code::VEX_Vmovdqu_ymmm256_ymm,
+            Host::Avx512 => Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm,
+        };
+        let inst = Instruction::with2(code, to, self.vector(from));
+        self.created(inst);
+    }
+
+    /// Writes the lanes of a vector register that are in a mask register of the host. AVX-512 only.
+    pub(crate) fn store_masked(&mut self, to: MemoryOperand, from: u8, k: u8) {
+        let inst = Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, to, self.vector(from));
         self.masked(inst, k);
+    }
+
+    /// Reads a vector register from memory.
+    pub(crate) fn fetch(&mut self, to: u8, from: MemoryOperand) {
+        let code = match self.host {
+            Host::Avx2 => Code::VEX_Vmovdqu_ymm_ymmm256,
+            Host::Avx512 => Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
+        };
+        self.vector2(code, to, Arg::Memory(from));
+    }
+
+    /// Reads one dword of memory into all lanes.
+    pub(crate) fn spread(&mut self, to: u8, from: MemoryOperand) {
+        let code = match self.host {
+            Host::Avx2 => Code::VEX_Vpbroadcastd_ymm_xmmm32,
+            Host::Avx512 => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+        };
+        self.vector2(code, to, Arg::Memory(from));
+    }
+
+    /// Copies a vector register.
+    pub(crate) fn copy(&mut self, to: u8, from: u8) {
+        let code = match self.host {
+            Host::Avx2 => Code::VEX_Vmovdqa_ymm_ymmm256,
+            Host::Avx512 => Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
+        };
+        self.vector2(code, to, Arg::Register(from));
     }
 
     /// Any instruction with one operand.
     pub(crate) fn one(&mut self, code: Code, a: Register) {
         let inst = Instruction::with1(code, a);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Any instruction with two registers.
     pub(crate) fn two(&mut self, code: Code, a: Register, b: Register) {
         let inst = Instruction::with2(code, a, b);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Any instruction with a register and memory to read.
     pub(crate) fn load(&mut self, code: Code, a: Register, b: MemoryOperand) {
         let inst = Instruction::with2(code, a, b);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Any instruction with memory to write and a register.
     pub(crate) fn write(&mut self, code: Code, a: MemoryOperand, b: Register) {
         let inst = Instruction::with2(code, a, b);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Any instruction with memory and an immediate.
     pub(crate) fn memory_imm(&mut self, code: Code, a: MemoryOperand, imm: i32) {
         let inst = Instruction::with2(code, a, imm);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Any instruction with a register and an immediate.
     pub(crate) fn imm(&mut self, code: Code, a: Register, imm: i32) {
         let inst = Instruction::with2(code, a, imm);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Any instruction with three registers.
     pub(crate) fn three(&mut self, code: Code, a: Register, b: Register, c: Register) {
         let inst = Instruction::with3(code, a, b, c);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// Calls a label.
@@ -262,16 +325,10 @@ impl Asm {
         self.word(0);
     }
 
-    /// A hint that memory will be read.
-    pub(crate) fn prefetch(&mut self, from: MemoryOperand) {
-        let inst = Instruction::with1(Code::Prefetcht0_m8, from);
-        self.masked(inst, 0);
-    }
-
     /// Sets a register to a 64-bit constant.
     pub(crate) fn constant(&mut self, to: Register, value: u64) {
         let inst = Instruction::with2(Code::Mov_r64_imm64, to, value);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// An instruction without operands.
@@ -285,8 +342,20 @@ impl Asm {
         self.literals_at = self.size - 8;
     }
 
-    /// One dword for all lanes.
-    pub(crate) fn literal(&mut self, value: u32) -> MemoryOperand {
+    /// One dword of memory.
+    pub(crate) fn dword(&mut self, value: u32) -> MemoryOperand {
+        MemoryOperand { is_broadcast: false, ..self.broadcast_dword(value) }
+    }
+
+    /// One number for all lanes.
+    pub(crate) fn literal(&mut self, value: u32) -> Arg {
+        match self.host {
+            Host::Avx2 => Arg::Memory(self.literal_lanes([value; 16])),
+            Host::Avx512 => Arg::Memory(self.broadcast_dword(value)),
+        }
+    }
+
+    fn broadcast_dword(&mut self, value: u32) -> MemoryOperand {
         let next = self.literals.len() as i32;
         let index = *self.literal_index.entry(value).or_insert(next);
         if index == next {
@@ -295,14 +364,14 @@ impl Asm {
         broadcast(LITERALS, index * 4)
     }
 
-    /// Sixteen constants.
-    pub(crate) fn literal_lanes(&mut self, lanes: [u32; 16]) -> Arg {
+    /// Sixteen constants, of which a vector register holds as many as it has lanes.
+    pub(crate) fn literal_lanes(&mut self, lanes: [u32; 16]) -> MemoryOperand {
         let found = self.vectors.iter().position(|known| *known == lanes);
         let index = found.unwrap_or_else(|| {
             self.vectors.push(lanes);
             self.vectors.len() - 1
         });
-        Arg::Memory(at(LITERALS, -64 * (index as i32 + 1)))
+        at(LITERALS, -64 * (index as i32 + 1))
     }
 
     /// A label that is placed later.
@@ -346,13 +415,14 @@ impl Asm {
             When::NotEqual => Code::Setne_rm8,
             When::BelowOrEqual => Code::Setbe_rm8,
             When::Above => Code::Seta_rm8,
+            When::Negative => Code::Sets_rm8,
             When::Less => Code::Setl_rm8,
             When::GreaterOrEqual => Code::Setge_rm8,
             When::LessOrEqual => Code::Setle_rm8,
             When::Greater => Code::Setg_rm8,
         };
         let inst = Instruction::with1(code, to);
-        self.masked(inst, 0);
+        self.created(inst);
     }
 
     /// The bytes, with the literals after them, where the code will be at `address`.

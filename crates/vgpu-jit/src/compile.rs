@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use iced_x86::{Code, Register};
 use vgpu_isa::scalar;
 
-use crate::asm::{Asm, Label, WAVE, When, at, mask};
-use crate::values::{Key, Values};
-use crate::{Error, memory, pages, scalar as salu, vector};
+use crate::asm::{Asm, FILE, Label, WAVE, When, at};
+use crate::host::Host;
+use crate::region::{Region, slots};
+use crate::{Error, constant, emit, memory, pages, scalar as salu, vector};
 use vgpu_exec::native::{Condition, Input, Kind, Layout, Source, Step};
 
 /// What native code returns if the reference engine is to execute the step.
@@ -15,12 +16,12 @@ pub(crate) const RESUME: u8 = 0xff;
 /// What native code returns if the time slice ended.
 pub(crate) const SLICE: u8 = 0xfe;
 
-/// The masks of the host that hold EXEC, sixteen lanes each, in code for waves with disabled lanes.
-pub(crate) const EXEC_MASKS: u8 = 1;
-
-/// The registers that native code uses and its callers expect unchanged. Their number is odd, so that calls
-/// find the stack aligned.
-const SAVED: [Register; 5] = [Register::RBX, Register::RBP, Register::R12, Register::R14, Register::R15];
+/// The registers that native code uses and its callers expect unchanged.
+const SAVED: [Register; 6] =
+    [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
+/// Bytes of the stack for values. With the saved registers and the return address, calls find the stack
+/// aligned.
+const FRAME: i32 = emit::PLACES as i32 * 64 + 8;
 
 /// A version of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -31,44 +32,26 @@ pub(crate) enum Version {
     Masked,
 }
 
-/// An exit to the reference engine at a step.
-struct Leave {
-    label: Label,
-    at: u32,
-    /// Registers to write back, and their places.
-    dirty: Vec<(u8, i32)>,
-}
-
 /// A handler that is called where a native form does not apply.
 struct Slow {
     label: Label,
     /// Where native code continues.
     back: Label,
     at: u32,
-    /// Registers to write back before, and their places.
-    dirty: Vec<(u8, i32)>,
-    /// What native code expects in registers of the host after it.
-    after: Vec<(u8, Key)>,
-    masked: bool,
-}
-
-/// See [`Compiler::slow_label`].
-pub(crate) struct SlowLabel {
-    pub(crate) label: Label,
-    dirty: Vec<(u8, i32)>,
 }
 
 /// The state of a compilation.
 pub(crate) struct Compiler<'a> {
     pub(crate) asm: Asm,
-    pub(crate) values: Values,
     pub(crate) input: Input<'a>,
     pub(crate) version: Version,
     /// The number of the current step.
     pub(crate) at: u32,
     /// For each block: where its kind is chosen, and its versions.
     blocks: BTreeMap<u32, [Label; 3]>,
-    leaves: Vec<Leave>,
+    /// Vector instructions that have not been emitted yet.
+    region: Region,
+    pub(crate) redone: Vec<emit::Redone>,
     slow: Vec<Slow>,
     /// Subroutines that check ranges of memory, for reads and for writes.
     pub(crate) checks: [Option<Label>; 2],
@@ -84,18 +67,17 @@ pub(crate) struct Compiler<'a> {
 ///
 /// # Errors
 /// If there is no memory for it, or it is too large.
-pub(crate) fn compile(input: &Input<'_>) -> Result<crate::Code, Error> {
-    let mut asm = Asm::new();
+pub(crate) fn compile(input: &Input<'_>, host: Host) -> Result<crate::Code, Error> {
+    let mut asm = Asm::new(host);
     let end = asm.label();
-    let Layout { scalars, .. } = input.layout;
     let mut compiler = Compiler {
-        values: Values::new(input.lanes, scalars),
         asm,
         input: *input,
         version: Version::Full,
         at: 0,
         blocks: BTreeMap::new(),
-        leaves: Vec::new(),
+        region: Region::new(host, input.lanes == 64),
+        redone: Vec::new(),
         slow: Vec::new(),
         checks: [None; 2],
         end,
@@ -107,7 +89,7 @@ pub(crate) fn compile(input: &Input<'_>) -> Result<crate::Code, Error> {
     let starts: Vec<u32> = compiler.blocks.keys().copied().collect();
     for (i, &start) in starts.iter().enumerate() {
         let end = starts.get(i + 1).copied().unwrap_or(input.steps.len() as u32);
-        compiler.block(start, end);
+        compiler.block(start, end)?;
     }
     compiler.finish()
 }
@@ -143,32 +125,35 @@ impl Compiler<'_> {
         for register in SAVED {
             self.asm.one(Code::Push_r64, register);
         }
+        self.asm.imm(Code::Sub_rm64_imm32, Register::RSP, FRAME);
         self.asm.two(Code::Mov_r64_rm64, WAVE, Register::RDI);
-        self.asm.load(Code::Mov_r64_rm64, crate::asm::FILE, at(WAVE, self.input.layout.file));
+        self.asm.load(Code::Mov_r64_rm64, FILE, at(WAVE, self.input.layout.file));
         self.asm.point_to_literals();
         self.asm.one(Code::Jmp_rm64, Register::RSI);
     }
 
     fn epilogue(&mut self) {
         self.asm.bare(Code::VEX_Vzeroupper);
+        self.asm.imm(Code::Add_rm64_imm32, Register::RSP, FRAME);
         for register in SAVED.into_iter().rev() {
             self.asm.one(Code::Pop_r64, register);
         }
         self.asm.bare(Code::Retnq);
     }
 
-    /// The number of groups of sixteen lanes.
+    /// The number of groups of lanes that fill a register of the host.
     pub(crate) fn chunks(&self) -> u8 {
-        (self.input.lanes / 16) as u8
+        (self.input.lanes / self.asm.host.lanes()) as u8
     }
 
-    /// The mask of enabled lanes of a chunk; 0 if all are enabled.
-    pub(crate) fn exec(&self, chunk: u8) -> u8 {
-        if self.version == Version::Masked { EXEC_MASKS + chunk } else { 0 }
+    /// The place of a group of lanes in the register file.
+    pub(crate) fn register_place(&self, register: u16, chunk: u8) -> i32 {
+        let lanes = usize::from(register) * self.input.lanes + usize::from(chunk) * self.asm.host.lanes();
+        4 * lanes as i32
     }
 
     /// A block in both versions.
-    fn block(&mut self, start: u32, end: u32) {
+    fn block(&mut self, start: u32, end: u32) -> Result<(), Error> {
         let [choose, full, masked] = self.blocks[&start];
         let has_vectors = self.input.steps[start as usize..end as usize].iter().any(is_vector);
         self.asm.place(choose);
@@ -179,72 +164,42 @@ impl Compiler<'_> {
             self.asm.jump_if(When::NotEqual, masked);
             self.asm.place(full);
             self.version = Version::Full;
-            self.steps(start, end, false);
+            self.steps(start, end, false)?;
             self.asm.place(masked);
             self.version = Version::Masked;
-            self.load_masks();
-            self.steps(start, end, false);
+            self.steps(start, end, false)
         } else {
             // Nothing depends on EXEC.
             self.asm.place(full);
             self.asm.place(masked);
             self.version = Version::Masked;
-            self.steps(start, end, true);
-        }
-    }
-
-    /// Loads EXEC into masks of the host.
-    fn load_masks(&mut self) {
-        let exec = self.slot(scalar::EXEC);
-        for chunk in 0..self.chunks() {
-            let from = at(WAVE, exec + 2 * i32::from(chunk));
-            self.asm.load(Code::VEX_Kmovw_kr_km16, mask(EXEC_MASKS + chunk), from);
+            self.steps(start, end, true)
         }
     }
 
     /// The steps of a block in the current version. If EXEC is `unknown`, the next block asks for it.
-    fn steps(&mut self, start: u32, end: u32, unknown: bool) {
+    fn steps(&mut self, start: u32, end: u32, unknown: bool) -> Result<(), Error> {
         self.exec_changed = unknown;
-        self.values.begin(self.uses(start, end));
         let mut continues = true;
         for at in start..end {
             self.at = at;
-            self.values.step(at);
             let step = self.input.steps[at as usize];
-            continues = self.step(&step);
+            continues = self.step(&step)?;
         }
+        self.end_region()?;
         if continues {
-            self.values.write_back(&mut self.asm);
             self.go_on(end);
         }
+        Ok(())
     }
 
-    /// For each vector register, the steps that use it.
-    fn uses(&self, start: u32, end: u32) -> Vec<Vec<u32>> {
-        let mut uses: Vec<Vec<u32>> = Vec::new();
-        let mut note = |register: u16, at: u32| {
-            let register = usize::from(register);
-            if uses.len() <= register {
-                uses.resize(register + 1, Vec::new());
-            }
-            if uses[register].last() != Some(&at) {
-                uses[register].push(at);
-            }
-        };
-        for at in start..end {
-            let step = &self.input.steps[at as usize];
-            for source in step.src {
-                if let Source::Vector(register) = source {
-                    note(register, at);
-                    // A second register, if the source has one.
-                    note(register + 1, at);
-                }
-            }
-            if let Some(register) = step.dst {
-                note(register, at);
-            }
+    /// Emits the vector instructions before the current step.
+    fn end_region(&mut self) -> Result<(), Error> {
+        if self.region.is_empty() {
+            return Ok(());
         }
-        uses
+        let region = std::mem::replace(&mut self.region, Region::new(self.asm.host, self.input.lanes == 64));
+        emit::emit(self, &region)
     }
 
     /// Continues with the block at a step, at the end of a block, if it is not the next code anyway.
@@ -271,12 +226,9 @@ impl Compiler<'_> {
         self.asm.jump(self.end);
     }
 
-    /// A label to jump to if the reference engine must execute the current step.
-    pub(crate) fn leave(&mut self) -> Label {
-        let label = self.asm.label();
-        let dirty = self.values.dirty();
-        self.leaves.push(Leave { label, at: self.at, dirty });
-        label
+    /// The subroutine that checks a range of memory; see [`memory::subroutines`].
+    pub(crate) fn check(&mut self, store: bool) -> Label {
+        *self.checks[usize::from(store)].get_or_insert_with(|| self.asm.label())
     }
 
     /// The place of a scalar register.
@@ -285,42 +237,62 @@ impl Compiler<'_> {
     }
 
     /// Compiles a step; returns whether the next one can follow.
-    fn step(&mut self, step: &Step) -> bool {
-        match step.kind {
-            Kind::Operation(op) => {
-                if !vector::emit(self, op, step)
-                    && !salu::emit(self, op, step)
-                    && !memory::emit(self, op, step)
-                {
-                    return self.handler(step, false);
+    fn step(&mut self, step: &Step) -> Result<bool, Error> {
+        if let Kind::Operation(op) = step.kind {
+            if vector::is_native(op, step) {
+                if !vector::fits(&self.region, op, step) {
+                    self.end_region()?;
                 }
-                true
+                vector::build(&mut self.region, op, step);
+                self.region.steps.push(self.at);
+                return Ok(true);
             }
+            if salu::is_native(op, step) {
+                // It runs before the vector instructions, if these do not matter to it.
+                let (reads, writes) = scalars(op, step);
+                if self.region.conflicts(reads, writes) {
+                    self.end_region()?;
+                }
+                salu::emit(self, op, step);
+                return Ok(true);
+            }
+        }
+        self.end_region()?;
+        match step.kind {
+            Kind::Operation(op) => Ok(memory::emit(self, op, step)
+                || constant::emit(self, op, step)
+                || self.handler(step, false)),
             Kind::Stop(spoils) => {
                 self.stop(spoils);
-                true
+                Ok(true)
             }
             Kind::Note(bits) => {
                 let since = at(WAVE, self.input.layout.since);
                 self.asm.memory_imm(Code::Or_rm8_imm8, since, i32::from(bits));
-                true
+                Ok(true)
             }
-            Kind::Handler => self.handler(step, false),
-            Kind::Leaves => self.handler(step, true),
+            Kind::Handler => Ok(self.handler(step, false)),
+            Kind::Leaves => Ok(self.handler(step, true)),
             Kind::Jump(condition, to) => {
                 self.jump(condition, to);
-                condition != Condition::Always
+                Ok(condition != Condition::Always)
             }
         }
     }
 
-    /// Calls the handler of the current step, and leaves if it returns anything but to continue.
-    fn call(&mut self, step: &Step) {
+    /// Calls the handler of a step.
+    pub(crate) fn call_handler(&mut self, step: u32) {
+        let code = self.input.steps[step as usize].code as u64;
         self.asm.bare(Code::VEX_Vzeroupper);
         self.asm.two(Code::Mov_r64_rm64, Register::RDI, WAVE);
-        self.asm.constant(Register::RSI, step.code as u64);
+        self.asm.constant(Register::RSI, code);
         self.asm.constant(Register::RAX, self.input.layout.call as usize as u64);
         self.asm.one(Code::Call_rm64, Register::RAX);
+    }
+
+    /// Calls the handler of the current step, and leaves if it returns anything but to continue.
+    fn call(&mut self) {
+        self.call_handler(self.at);
         let exit = self.asm.label();
         self.exits.push((exit, self.at));
         self.asm.two(Code::Test_rm8_r8, Register::AL, Register::AL);
@@ -329,15 +301,8 @@ impl Compiler<'_> {
 
     /// Executes a step with its handler.
     fn handler(&mut self, step: &Step, leaves: bool) -> bool {
-        self.values.write_back(&mut self.asm);
-        self.values.forget();
-        self.call(step);
-        // Masks of the host do not survive calls.
-        if !step.quiet {
-            self.exec_changed = true;
-        } else if self.version == Version::Masked {
-            self.load_masks();
-        }
+        self.call();
+        self.exec_changed |= !step.quiet;
         if leaves {
             let next = self.at + 1;
             self.exit(RESUME, next);
@@ -348,7 +313,6 @@ impl Compiler<'_> {
     /// Lets the others of the workgroup catch up, if the wave did any of this to LDS since a barrier.
     fn stop(&mut self, spoils: u8) {
         let Layout { since, together, settle, .. } = self.input.layout;
-        self.values.write_back(&mut self.asm);
         let on = self.asm.label();
         self.asm.load(Code::Movzx_r32_rm8, Register::EAX, at(WAVE, since));
         for bits in [together, spoils] {
@@ -361,29 +325,15 @@ impl Compiler<'_> {
         self.asm.place(on);
     }
 
-    /// A label to jump to if the handler must execute the current step, and the place at which native code
-    /// continues. [`Compiler::slow`] completes it after the native form.
-    pub(crate) fn slow_label(&mut self) -> SlowLabel {
-        SlowLabel { label: self.asm.label(), dirty: self.values.dirty() }
-    }
-
-    /// Continues here after the handler, with what the registers of the host now hold.
-    pub(crate) fn slow(&mut self, label: SlowLabel) {
+    /// Continues here after the handler of the current step, which is called at the label.
+    pub(crate) fn slow(&mut self, label: Label) {
         let back = self.asm.label();
         self.asm.place(back);
-        self.slow.push(Slow {
-            label: label.label,
-            back,
-            at: self.at,
-            dirty: label.dirty,
-            after: self.values.held(),
-            masked: self.version == Version::Masked,
-        });
+        self.slow.push(Slow { label, back, at: self.at });
     }
 
     /// A jump to another step of the unit.
     fn jump(&mut self, condition: Condition, to: u32) {
-        self.values.write_back(&mut self.asm);
         let Some(target) = self.target(to) else {
             // Not a step of the unit; the reference engine reports it.
             let at = self.at;
@@ -440,33 +390,16 @@ impl Compiler<'_> {
         })
     }
 
-    fn slow_path(&mut self, slow: Slow) {
-        self.asm.place(slow.label);
-        for (slot, place) in slow.dirty {
-            self.asm.store(at(crate::asm::FILE, place), slot, 0);
-        }
-        self.at = slow.at;
-        self.call(&self.input.steps[slow.at as usize]);
-        for (slot, key) in slow.after {
-            self.values.load(&mut self.asm, slot, key);
-        }
-        if slow.masked {
-            self.load_masks();
-        }
-        self.asm.jump(slow.back);
-    }
-
     fn finish(mut self) -> Result<crate::Code, Error> {
         let end = self.end;
-        for Leave { label, at: step, dirty } in std::mem::take(&mut self.leaves) {
+        for Slow { label, back, at } in std::mem::take(&mut self.slow) {
             self.asm.place(label);
-            for (slot, place) in dirty {
-                self.asm.store(at(crate::asm::FILE, place), slot, 0);
-            }
-            self.exit(RESUME, step);
+            self.at = at;
+            self.call();
+            self.asm.jump(back);
         }
-        for slow in std::mem::take(&mut self.slow) {
-            self.slow_path(slow);
+        for redone in std::mem::take(&mut self.redone) {
+            emit::redo(&mut self, &redone);
         }
         memory::subroutines(&mut self);
         for (label, step) in std::mem::take(&mut self.exits) {
@@ -483,14 +416,23 @@ impl Compiler<'_> {
             let position = self.asm.position(*choose).ok_or(Error::Label)?;
             starts[*step as usize] = u32::try_from(position).map_err(|_| Error::TooLarge)?;
         }
-        if self.values.is_broken() {
-            return Err(Error::Registers);
-        }
         let mut finished = self.asm.finish()?;
         let size = finished.code;
         let pages = pages::Pages::new(&mut finished)?;
         Ok(crate::Code { pages, starts, mode: self.input.mode, size })
     }
+}
+
+/// The scalar registers that a scalar operation may read and write.
+fn scalars(op: vgpu_isa::Op, step: &Step) -> (u128, u128) {
+    let mut reads = 0;
+    for source in step.src {
+        if let Source::Scalar(slot) = source {
+            reads |= slots(slot, true);
+        }
+    }
+    let exec = if salu::writes_exec(op, step) { slots(scalar::EXEC, true) } else { 0 };
+    (reads | exec, slots(step.scalar, true) | exec)
 }
 
 /// Whether a step works on lanes, so that its code depends on EXEC.
@@ -502,7 +444,8 @@ fn is_vector(step: &Step) -> bool {
 fn is_native(step: &Step) -> bool {
     matches!(step.kind, Kind::Operation(op) if vector::is_native(op, step)
         || salu::is_native(op, step)
-        || memory::is_native(op, step))
+        || memory::is_native(op, step)
+        || constant::is_native(op, step))
 }
 
 /// Whether an operation with a native form writes EXEC.
@@ -513,7 +456,7 @@ fn writes_exec(step: &Step) -> bool {
 
 fn opposite(when: When) -> When {
     match when {
-        When::Overflow => When::Overflow,
+        When::Overflow | When::Negative => when,
         When::Below => When::AboveOrEqual,
         When::AboveOrEqual => When::Below,
         When::Equal => When::NotEqual,

@@ -6,31 +6,41 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `compile` | blocks, calls of handlers, jumps |
+//! | `vector` | what vector instructions compute |
+//! | `region` | sequences of vector instructions, as values |
+//! | `allocate` | which register of the host holds which value |
+//! | `emit` | code for regions |
+//! | `memory` | loads and stores |
+//! | `constant` | loads into scalar registers |
+//! | `scalar` | scalar instructions |
+//! | `host` | the vector instructions of the host |
 //! | `asm` | x86-64 instructions, labels, literals |
 //! | `pages` | executable memory |
-//! | `values` | which register of the host holds which value |
-//! | `compile` | blocks, calls of handlers, jumps |
-//! | `memory` | loads and stores |
-//! | `vector` | vector instructions |
-//! | `scalar` | scalar instructions |
 //!
 //! # Invariants
 //! - At every border of a block, and whenever a handler runs, all registers of the wave are in its register
 //!   file.
-//! - An instruction writes nothing before it is certain that the native form gives its result. Otherwise
-//!   (NaNs) native code writes back what earlier instructions did and leaves for the reference engine, at
-//!   this instruction.
+//! - A region writes nothing for a group of lanes before it is certain that the native form gives the results
+//!   of the handlers. Otherwise (NaNs) the handlers execute it for these lanes.
 //! - Code is compiled for one value of MODE and runs only in waves that have it.
 
+mod allocate;
 mod asm;
 mod compile;
+mod constant;
+mod emit;
+mod host;
 mod memory;
 mod pages;
+mod region;
 mod scalar;
-mod values;
 mod vector;
 
+use vgpu_exec::Level;
 use vgpu_exec::native::{Compile, Exit, Input, Native, Why};
+
+use host::Host;
 
 /// The reason why code cannot be compiled.
 #[derive(Debug)]
@@ -49,16 +59,26 @@ pub(crate) enum Error {
     Memory(std::io::Error),
 }
 
-/// The compiler.
+/// A compiler for CPUs with some extensions.
 #[derive(Clone, Copy, Debug)]
-pub struct Jit;
+pub struct Jit {
+    host: Host,
+}
+
+impl Jit {
+    /// The compiler whose code needs what a level of the reference engine needs; none for the lowest.
+    pub fn of(level: Level) -> Option<&'static Jit> {
+        match level {
+            Level::Baseline => None,
+            Level::Avx2 => Some(&Jit { host: Host::Avx2 }),
+            Level::Avx512 => Some(&Jit { host: Host::Avx512 }),
+        }
+    }
+}
 
 impl Compile for Jit {
     fn compile(&self, input: &Input<'_>) -> Option<Box<dyn Native>> {
-        if !is_supported() {
-            return None;
-        }
-        Some(Box::new(compile::compile(input).ok()?))
+        Some(Box::new(compile::compile(input, self.host).ok()?))
     }
 }
 
@@ -97,20 +117,5 @@ unsafe impl Native for Code {
             flow => Why::Handler(flow),
         };
         Exit { at: (result >> 32) as u32, why }
-    }
-}
-
-/// Whether this CPU can run compiled code.
-pub fn is_supported() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        macro_rules! has {
-            ($($feature:tt)*) => { $(std::arch::is_x86_feature_detected!($feature))&&* };
-        }
-        has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl" "bmi1" "bmi2")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
     }
 }

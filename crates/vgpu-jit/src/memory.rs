@@ -1,13 +1,13 @@
-//! Loads and stores in global memory and LDS whose lanes access the same place or consecutive ones.
-//! Everything else, and accesses that are not known to be allowed, are for the handlers.
+//! Loads and stores in global memory and LDS, for groups of lanes that access the same place or consecutive
+//! ones. Everything else, and accesses that are not known to be allowed, are for the handlers.
 
 use iced_x86::Code::*;
-use iced_x86::Register;
+use iced_x86::{MemoryOperand, Register};
 use vgpu_isa::{Op, scalar};
 
-use crate::asm::{Arg, WAVE, When, at, mask, xmm};
-use crate::compile::{Compiler, SlowLabel, Version};
-use crate::values::Key;
+use crate::asm::{Arg, FILE, Label, WAVE, When, at, mask, xmm};
+use crate::compile::{Compiler, Version};
+use crate::host::{Host, SCRATCH_MASKS};
 use vgpu_exec::native::{Source, Step};
 
 /// An operation: the dwords of each lane.
@@ -27,9 +27,6 @@ enum Place {
     /// Global memory.
     Global,
 }
-
-const LANES: u32 = 16;
-const K: u8 = 5;
 
 /// Whether an operation has a native form with these operands.
 pub(crate) fn is_native(op: Op, step: &Step) -> bool {
@@ -53,42 +50,45 @@ fn accepts(entry: &Entry, step: &Step) -> bool {
     address && data && base
 }
 
-/// Emits an operation; returns false if it has no native form, or none in code for waves with disabled lanes.
+/// Emits an operation; returns false if it has no native form.
 pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     let Some(entry) = find(op).filter(|entry| accepts(entry, step)) else { return false };
-    if compiler.version == Version::Masked {
-        return false;
-    }
-    let accesses = if entry.place == Place::LdsTwice { 2 } else { 1 };
-    let chunks = usize::from(compiler.chunks());
-    // Data, addresses, and intermediate results.
-    let needed = chunks * (usize::from(entry.dwords) * accesses + 2) + 7;
-    compiler.values.freeze(&mut compiler.asm, needed);
-    let slow = compiler.slow_label();
-    let mut access = Access { compiler, step, entry, slow: &slow };
+    let slow = compiler.asm.label();
+    let mut access = Access { compiler, step, entry, slow };
     if entry.store {
         access.stores()
     } else {
         access.loads()
     }
-    compiler.values.thaw();
     compiler.slow(slow);
     true
 }
 
-/// The registers of the addresses of a chunk's first lane: LDS, or all of memory.
+/// LDS, or the part of all lanes' addresses that is the same.
 const BASE: Register = Register::RSI;
-/// The address of a chunk's first lane, relative to [`BASE`].
+/// The address of a group's first lane, relative to [`BASE`].
 const FIRST: Register = Register::RAX;
+/// Registers of the host: the lanes' addresses, their differences to the first one, the high half of the
+/// wave's first address, data, and intermediate results.
+const OFFSETS: u8 = 0;
+const DIFFERENCES: u8 = 1;
+const HIGH: u8 = 2;
+const DATA: [u8; 4] = [3, 4, 5, 6];
+const TEMPS: [u8; 8] = [7, 8, 9, 10, 11, 12, 13, 14];
 
 struct Access<'c, 'a> {
     compiler: &'c mut Compiler<'a>,
     step: &'c Step,
     entry: Entry,
-    slow: &'c SlowLabel,
+    /// Where the handler is called.
+    slow: Label,
 }
 
 impl Access<'_, '_> {
+    fn lanes(&self) -> u32 {
+        self.compiler.asm.host.lanes() as u32
+    }
+
     fn bytes(&self) -> u32 {
         u32::from(self.entry.dwords) * 4
     }
@@ -116,30 +116,135 @@ impl Access<'_, '_> {
         }
     }
 
-    /// The lanes' 32-bit addresses, in a register of the host.
-    fn offsets(&mut self, chunk: u8) -> u8 {
-        let Source::Vector(register) = self.step.src[0] else { return 0 };
-        self.compiler.values.register(&mut self.compiler.asm, Key::Vector { register, chunk })
+    /// The smallest of the offsets, which is added to the lanes' addresses, and the bytes from there on.
+    fn extent(&self) -> (u32, u32) {
+        let shifts = self.shifts();
+        let least = shifts.iter().copied().min().unwrap_or(0);
+        let most = shifts.iter().copied().max().unwrap_or(0);
+        (least, most - least)
     }
 
-    /// The differences of the lanes' addresses to that of the first lane, which goes to [`FIRST`].
-    fn differences(&mut self, offsets: u8) -> u8 {
-        let to = self.compiler.values.temp(&mut self.compiler.asm);
+    /// A vector register's lanes in the register file.
+    fn file(&self, register: u16, chunk: u8) -> MemoryOperand {
+        at(FILE, self.compiler.register_place(register, chunk))
+    }
+
+    /// Jumps unless two registers are equal in all lanes.
+    fn unless_equal(&mut self, a: u8, b: Arg, to: Label) {
         let asm = &mut self.compiler.asm;
-        asm.two(EVEX_Vmovd_rm32_xmm, Register::EAX, xmm(offsets));
-        asm.vector2_from_xmm(EVEX_Vpbroadcastd_zmm_k1z_xmmm32, to, offsets);
-        asm.vector3(EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, to, offsets, Arg::Zmm(to), 0);
-        to
+        match asm.host {
+            Host::Avx512 => {
+                let all = SCRATCH_MASKS[0];
+                asm.test(EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32, all, a, b);
+                asm.two(VEX_Kortestw_kr_kr, mask(all), mask(all));
+                asm.jump_if(When::AboveOrEqual, to);
+            }
+            Host::Avx2 => {
+                let equal = asm.host.scratch()[1];
+                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, equal, a, b);
+                asm.two(VEX_Vmovmskps_r32_ymm, Register::ECX, asm.vector(equal));
+                asm.imm(Cmp_rm32_imm32, Register::ECX, 0xff);
+                asm.jump_if(When::NotEqual, to);
+            }
+        }
     }
 
-    /// Sets [`BASE`] before the first chunk.
+    /// Jumps unless the lanes of a vector register are `first`, in all lanes, plus a multiple of their number.
+    fn unless_progression(&mut self, register: u16, first: u8, step: u32, to: Label) {
+        let host = self.compiler.asm.host;
+        let lanes = self.lanes();
+        let [expected, equal, all] = [TEMPS[0], TEMPS[1], TEMPS[2]];
+        let [mask_equal, mask_all, _] = SCRATCH_MASKS;
+        for chunk in 0..self.compiler.chunks() {
+            let found = Arg::Memory(self.file(register, chunk));
+            let asm = &mut self.compiler.asm;
+            let mut from = first;
+            if step != 0 {
+                let start = u32::from(chunk) * lanes;
+                let steps = asm.literal_lanes(std::array::from_fn(|lane| (start + lane as u32) * step));
+                let add = match host {
+                    Host::Avx512 => EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+                    Host::Avx2 => VEX_Vpaddd_ymm_ymm_ymmm256,
+                };
+                asm.vector3(add, expected, first, Arg::Memory(steps));
+                from = expected;
+            }
+            match host {
+                Host::Avx512 => {
+                    let test = if chunk == 0 { mask_all } else { mask_equal };
+                    asm.test(EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32, test, from, found);
+                    if chunk > 0 {
+                        asm.three(VEX_Kandw_kr_kr_kr, mask(mask_all), mask(mask_all), mask(mask_equal));
+                    }
+                }
+                Host::Avx2 => {
+                    let test = if chunk == 0 { all } else { equal };
+                    asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, test, from, found);
+                    if chunk > 0 {
+                        asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, all, all, Arg::Register(equal));
+                    }
+                }
+            }
+        }
+        let asm = &mut self.compiler.asm;
+        match host {
+            Host::Avx512 => {
+                asm.two(VEX_Kortestw_kr_kr, mask(mask_all), mask(mask_all));
+                asm.jump_if(When::AboveOrEqual, to);
+            }
+            Host::Avx2 => {
+                asm.two(VEX_Vmovmskps_r32_ymm, Register::ECX, asm.vector(all));
+                asm.imm(Cmp_rm32_imm32, Register::ECX, 0xff);
+                asm.jump_if(When::NotEqual, to);
+            }
+        }
+    }
+
+    /// The first lane in all lanes.
+    fn spread_first(&mut self, to: u8, from: u8) {
+        let asm = &mut self.compiler.asm;
+        let code = match asm.host {
+            Host::Avx512 => EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+            Host::Avx2 => VEX_Vpbroadcastd_ymm_xmmm32,
+        };
+        asm.vector2_from_xmm(code, to, from);
+    }
+
+    /// Reads the addresses of a group's lanes: that of the first one, with the smallest offset, goes to
+    /// [`FIRST`].
+    fn addresses(&mut self, chunk: u8) {
+        let Source::Vector(register) = self.step.src[0] else { return };
+        let from = self.file(register, chunk);
+        let (least, _) = self.extent();
+        let asm = &mut self.compiler.asm;
+        asm.fetch(OFFSETS, from);
+        asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
+        self.spread_first(DIFFERENCES, OFFSETS);
+        let asm = &mut self.compiler.asm;
+        let sub = match asm.host {
+            Host::Avx512 => EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
+            Host::Avx2 => VEX_Vpsubd_ymm_ymm_ymmm256,
+        };
+        asm.vector3(sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
+        if least != 0 {
+            // A sum of 32 bits.
+            asm.imm(Add_rm32_imm32, Register::EAX, least as i32);
+        }
+    }
+
+    /// The addresses of consecutive lanes, less the first.
+    fn steps(&mut self) -> Arg {
+        let bytes = self.bytes();
+        Arg::Memory(self.compiler.asm.literal_lanes(std::array::from_fn(|lane| lane as u32 * bytes)))
+    }
+
+    /// Sets [`BASE`] before the first group.
     fn base(&mut self) {
         let layout = self.compiler.input.layout;
         if self.entry.place != Place::Global {
             self.compiler.asm.load(Mov_r64_rm64, BASE, at(WAVE, layout.lds));
             return;
         }
-        let slow = self.slow.label;
         match self.step.src[2] {
             Source::Scalar(slot) => {
                 let (low, high) = (self.compiler.slot(slot), self.compiler.slot(slot + 1));
@@ -150,23 +255,11 @@ impl Access<'_, '_> {
             _ => {
                 // The high halves must be the same in all lanes.
                 let Source::Vector(register) = self.step.src[0] else { return };
-                let register = register + 1;
-                let mut first = None;
-                for chunk in 0..self.compiler.chunks() {
-                    let key = Key::Vector { register, chunk };
-                    let high = self.compiler.values.register(&mut self.compiler.asm, key);
-                    let first = *first.get_or_insert_with(|| {
-                        let to = self.compiler.values.temp(&mut self.compiler.asm);
-                        let asm = &mut self.compiler.asm;
-                        asm.two(EVEX_Vmovd_rm32_xmm, Register::EDX, xmm(high));
-                        asm.vector2_from_xmm(EVEX_Vpbroadcastd_zmm_k1z_xmmm32, to, high);
-                        to
-                    });
-                    let asm = &mut self.compiler.asm;
-                    asm.test(EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32, K, high, Arg::Zmm(first), 0);
-                    asm.two(VEX_Kortestw_kr_kr, mask(K), mask(K));
-                    asm.jump_if(When::AboveOrEqual, slow);
-                }
+                let from = self.file(register + 1, 0);
+                self.compiler.asm.fetch(OFFSETS, from);
+                self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EDX, xmm(OFFSETS));
+                self.spread_first(HIGH, OFFSETS);
+                self.unless_progression(register + 1, HIGH, 0, self.slow);
                 self.compiler.asm.two(Xor_r32_rm32, Register::ESI, Register::ESI);
             }
         }
@@ -180,7 +273,7 @@ impl Access<'_, '_> {
 
     /// Jumps to the handler unless so many bytes at [`FIRST`] may be accessed.
     fn check(&mut self, bytes: u32) {
-        let slow = self.slow.label;
+        let slow = self.slow;
         let layout = self.compiler.input.layout;
         if self.entry.place != Place::Global {
             // The sum has no carry, because `FIRST` has 32 bits.
@@ -192,9 +285,7 @@ impl Access<'_, '_> {
             asm.jump_if(When::Above, slow);
             return;
         }
-        let store = self.entry.store;
-        let check =
-            *self.compiler.checks[usize::from(store)].get_or_insert_with(|| self.compiler.asm.label());
+        let check = self.compiler.check(self.entry.store);
         let asm = &mut self.compiler.asm;
         // The addresses of consecutive lanes must not wrap around.
         asm.two(Mov_r32_rm32, Register::ECX, Register::EAX);
@@ -206,260 +297,378 @@ impl Access<'_, '_> {
         asm.jump_if(When::Above, slow);
     }
 
-    /// The places of a chunk's data in consecutive lanes: memory of an access, and the dwords after it.
-    fn memory(&self, shift: u32, part: u32) -> iced_x86::MemoryOperand {
-        let displacement = i64::from(shift) + i64::from(part);
-        iced_x86::MemoryOperand::new(
-            BASE,
-            FIRST,
-            1,
-            displacement,
-            u32::from(displacement != 0),
-            false,
-            Register::None,
-        )
+    /// Memory at [`FIRST`] plus some bytes.
+    fn memory(&self, shift: u32) -> MemoryOperand {
+        let shift = i64::from(shift);
+        MemoryOperand::new(BASE, FIRST, 1, shift, u32::from(shift != 0), false, Register::None)
     }
 
-    /// The smallest of the offsets, which is added to the lanes' addresses, and the bytes from there on.
-    fn extent(&self) -> (u32, u32) {
-        let shifts = self.shifts();
-        let least = shifts.iter().copied().min().unwrap_or(0);
-        let most = shifts.iter().copied().max().unwrap_or(0);
-        (least, most - least)
+    /// In code for waves with disabled lanes: jumps to the handler if some lanes of a group are enabled, and
+    /// to the label if none is.
+    fn enabled(&mut self, chunk: u8, none: Label) {
+        if self.compiler.version == Version::Full {
+            return;
+        }
+        let lanes = self.lanes();
+        let exec = self.compiler.slot(scalar::EXEC) + i32::from(chunk) * lanes as i32 / 8;
+        let load = if lanes == 16 { Movzx_r32_rm16 } else { Movzx_r32_rm8 };
+        let slow = self.slow;
+        let asm = &mut self.compiler.asm;
+        asm.load(load, Register::ECX, at(WAVE, exec));
+        asm.two(Test_rm32_r32, Register::ECX, Register::ECX);
+        asm.jump_if(When::Equal, none);
+        asm.imm(Cmp_rm32_imm32, Register::ECX, (1 << lanes) - 1);
+        asm.jump_if(When::NotEqual, slow);
     }
 
-    /// The address of the first lane with the smallest offset, as the sum of 32 bits that it is.
-    fn add_shift(&mut self, least: u32) {
+    /// Accesses of the whole wave to consecutive places, if all lanes are enabled and this is so. Otherwise code
+    /// continues at the returned label.
+    fn whole(&mut self, each: impl Fn(&mut Self, u32, u16, u8)) -> Option<Label> {
+        let Source::Vector(register) = self.step.src[0] else { return None };
+        if self.compiler.version == Version::Masked {
+            return None;
+        }
+        let other = self.compiler.asm.label();
+        let (least, span) = self.extent();
+        let bytes = self.bytes();
+        let from = self.file(register, 0);
+        self.compiler.asm.fetch(OFFSETS, from);
+        self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
+        self.spread_first(DIFFERENCES, OFFSETS);
+        self.unless_progression(register, DIFFERENCES, bytes, other);
         if least != 0 {
             self.compiler.asm.imm(Add_rm32_imm32, Register::EAX, least as i32);
         }
+        self.check(span + self.compiler.input.lanes as u32 * bytes);
+        // The second accesses of all lanes follow the first ones.
+        for (shift, first) in self.shifts().into_iter().zip(self.registers()) {
+            for chunk in 0..self.compiler.chunks() {
+                let place = shift - least + u32::from(chunk) * self.lanes() * bytes;
+                each(self, place, first, chunk);
+            }
+        }
+        Some(other)
     }
 
     fn loads(&mut self) {
         self.base();
+        let dwords = usize::from(self.entry.dwords);
+        let end = self.compiler.asm.label();
+        let groups = self.whole(|access, place, first, chunk| {
+            access.load_consecutive(place, &DATA[..dwords]);
+            for (i, &value) in (0..).zip(&DATA[..dwords]) {
+                let to = access.file(first + i, chunk);
+                access.compiler.asm.store(to, value);
+            }
+        });
+        if let Some(groups) = groups {
+            self.compiler.asm.jump(end);
+            self.compiler.asm.place(groups);
+        }
+        self.group_loads();
+        self.compiler.asm.place(end);
+    }
+
+    /// Loads of groups with patterns of their own.
+    fn group_loads(&mut self) {
         let (least, span) = self.extent();
-        let (dwords, bytes) = (self.entry.dwords, self.bytes());
-        let slow = self.slow.label;
+        let bytes = self.bytes();
         let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
-        let mut results: Vec<(u16, u8, u8)> = Vec::new();
+        let dwords = usize::from(self.entry.dwords);
+        // The data's registers, the part of the access it comes from, and where it waits.
+        let mut waiting: Vec<(u16, u8, i32)> = Vec::new();
+        let overwrites = self.overwrites_addresses();
         for chunk in 0..self.compiler.chunks() {
-            let offsets = self.offsets(chunk);
-            let differences = self.differences(offsets);
-            self.add_shift(least);
-            let values: Vec<(u32, u16, Vec<u8>)> = accesses
-                .iter()
-                .map(|(shift, first)| {
-                    let values = (0..dwords).map(|_| self.compiler.values.temp(&mut self.compiler.asm));
-                    (shift - least, *first, values.collect())
-                })
-                .collect();
-            let (same, done) = (self.compiler.asm.label(), self.compiler.asm.label());
-            self.is_consecutive(differences);
-            self.compiler.asm.jump_if(When::AboveOrEqual, same);
-            self.check(span + LANES * bytes);
-            for (shift, _, values) in &values {
-                self.load_consecutive(*shift, values);
+            let (same, done, none) =
+                (self.compiler.asm.label(), self.compiler.asm.label(), self.compiler.asm.label());
+            self.enabled(chunk, none);
+            self.addresses(chunk);
+            let steps = self.steps();
+            self.unless_equal(DIFFERENCES, steps, same);
+            self.check(span + self.lanes() * bytes);
+            for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                self.load_consecutive(shift - least, values);
             }
             self.compiler.asm.jump(done);
             self.compiler.asm.place(same);
-            let asm = &mut self.compiler.asm;
-            asm.test(EVEX_Vptestmd_kr_k1_zmm_zmmm512b32, K, differences, Arg::Zmm(differences), 0);
-            asm.two(VEX_Kortestw_kr_kr, mask(K), mask(K));
-            asm.jump_if(When::NotEqual, slow);
+            let zero = self.compiler.asm.literal(0);
+            self.unless_equal(DIFFERENCES, zero, self.slow);
             self.check(span + bytes);
-            for (shift, _, values) in &values {
-                // In one access, so that all lanes see the same value.
-                let from = self.memory(*shift, 0);
-                let asm = &mut self.compiler.asm;
-                match values.as_slice() {
-                    [one] => {
-                        asm.vector2(EVEX_Vpbroadcastd_zmm_k1z_xmmm32, *one, Arg::Memory(from), 0);
-                    }
-                    [low, high] => {
-                        asm.vector2(EVEX_Vpbroadcastq_zmm_k1z_xmmm64, *low, Arg::Memory(from), 0);
-                        asm.vector2i(EVEX_Vpshufd_zmm_k1z_zmmm512b32_imm8, *high, Arg::Zmm(*low), 0x55, 0);
-                        asm.vector2i(EVEX_Vpshufd_zmm_k1z_zmmm512b32_imm8, *low, Arg::Zmm(*low), 0, 0);
-                    }
-                    all => {
-                        let last = all[all.len() - 1];
-                        asm.vector2(EVEX_Vbroadcasti32x4_zmm_k1z_m128, last, Arg::Memory(from), 0);
-                        for (i, value) in all.iter().enumerate() {
-                            let pick = 0x55 * i as u8;
-                            asm.vector2i(
-                                EVEX_Vpshufd_zmm_k1z_zmmm512b32_imm8,
-                                *value,
-                                Arg::Zmm(last),
-                                pick,
-                                0,
-                            );
-                        }
-                    }
-                }
+            for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                self.load_same(shift - least, values);
             }
             self.compiler.asm.place(done);
-            for (_, first, values) in values {
-                results.extend(values.iter().enumerate().map(|(i, value)| (first + i as u16, chunk, *value)));
+            // Whether handlers can still be called for the whole wave.
+            let mut puts = Vec::new();
+            for ((_, first), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                for (i, &value) in values.iter().enumerate() {
+                    let register = first + i as u16;
+                    let to = if overwrites {
+                        let place = 64 * waiting.len() as i32;
+                        waiting.push((register, chunk, place));
+                        at(Register::RSP, place)
+                    } else {
+                        self.file(register, chunk)
+                    };
+                    self.compiler.asm.store(to, value);
+                    puts.push((register, to));
+                }
             }
-            let held: Vec<u8> = results.iter().map(|(.., value)| *value).collect();
-            self.compiler.values.unpin_except(&held, &[]);
-        }
-        if self.entry.place == Place::Global {
-            // Most often the next wave needs what follows.
-            let lines = self.compiler.input.lanes as u32 * bytes / 64;
-            for line in 0..lines.min(4) {
-                let from = self.memory(0, LANES * bytes + 64 * line);
-                self.compiler.asm.prefetch(from);
+            if overwrites && self.compiler.version == Version::Masked {
+                let next = self.compiler.asm.label();
+                self.compiler.asm.jump(next);
+                self.compiler.asm.place(none);
+                for (register, to) in puts {
+                    let from = self.file(register, chunk);
+                    self.compiler.asm.fetch(DATA[0], from);
+                    self.compiler.asm.store(to, DATA[0]);
+                }
+                self.compiler.asm.place(next);
+            } else {
+                self.compiler.asm.place(none);
             }
         }
-        for (register, chunk, value) in results {
-            self.compiler.values.set(register, chunk, value);
+        for (register, chunk, place) in waiting {
+            let to = self.file(register, chunk);
+            self.compiler.asm.fetch(DATA[0], at(Register::RSP, place));
+            self.compiler.asm.store(to, DATA[0]);
         }
     }
 
-    /// Whether the lanes' addresses are consecutive; the host's carry flag says so.
-    fn is_consecutive(&mut self, differences: u8) {
-        let bytes = self.bytes();
+    /// Whether the data's registers are also the addresses'.
+    fn overwrites_addresses(&self) -> bool {
+        let Source::Vector(address) = self.step.src[0] else { return false };
+        let wide = self.entry.place == Place::Global && !matches!(self.step.src[2], Source::Scalar(_));
+        let addresses = address..address + 1 + u16::from(wide);
+        self.registers().into_iter().any(|first| {
+            let end = first + u16::from(self.entry.dwords);
+            first < addresses.end && addresses.start < end
+        })
+    }
+
+    /// One place for all lanes, in one access, so that they see the same value.
+    fn load_same(&mut self, shift: u32, values: &[u8]) {
+        let from = self.memory(shift);
         let asm = &mut self.compiler.asm;
-        let steps = asm.literal_lanes(std::array::from_fn(|lane| lane as u32 * bytes));
-        asm.test(EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32, K, differences, steps, 0);
-        asm.two(VEX_Kortestw_kr_kr, mask(K), mask(K));
+        let (wide, all, shuffle) = match asm.host {
+            Host::Avx512 => (
+                EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
+                EVEX_Vbroadcasti32x4_zmm_k1z_m128,
+                EVEX_Vpshufd_zmm_k1z_zmmm512b32_imm8,
+            ),
+            Host::Avx2 => {
+                (VEX_Vpbroadcastq_ymm_xmmm64, VEX_Vbroadcasti128_ymm_m128, VEX_Vpshufd_ymm_ymmm256_imm8)
+            }
+        };
+        if let [one] = *values {
+            asm.spread(one, from);
+            return;
+        }
+        let last = values[values.len() - 1];
+        asm.vector2(if values.len() == 2 { wide } else { all }, last, Arg::Memory(from));
+        for (i, value) in values.iter().enumerate() {
+            asm.vector2i(shuffle, *value, Arg::Register(last), 0x55 * i as u8);
+        }
     }
 
+    /// Consecutive lanes. Memory is read once, because it may change.
     fn load_consecutive(&mut self, shift: u32, values: &[u8]) {
-        let loads: Vec<Arg> =
-            (0..values.len() as u32).map(|i| Arg::Memory(self.memory(shift, 64 * i))).collect();
-        let move_ = EVEX_Vmovdqu32_zmm_k1z_zmmm512;
-        let interleaved = EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32;
-        let even: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
-        let odd = even.map(|i| i + 1);
-        match *values {
-            [one] => self.compiler.asm.vector2(move_, one, loads[0], 0),
-            [low, high] => {
-                let [a, b] = [0, 1].map(|_| self.compiler.values.temp(&mut self.compiler.asm));
-                let asm = &mut self.compiler.asm;
-                // Memory is read once: it may change.
-                asm.vector2(move_, a, loads[0], 0);
-                asm.vector2(move_, b, loads[1], 0);
-                // The index registers become the results.
-                for (to, index) in [(low, even), (high, odd)] {
-                    let index = asm.literal_lanes(index);
-                    asm.vector2(move_, to, index, 0);
-                    asm.vector3(interleaved, to, a, Arg::Zmm(b), 0);
+        let size = 4 * self.lanes();
+        if let [one] = *values {
+            let from = self.memory(shift);
+            self.compiler.asm.fetch(one, from);
+            return;
+        }
+        for (i, &to) in (0..).zip(&TEMPS[..values.len()]) {
+            let from = self.memory(shift + size * i);
+            self.compiler.asm.fetch(to, from);
+        }
+        match (self.compiler.asm.host, values) {
+            (Host::Avx512, &[low, high]) => {
+                self.interleave(low, TEMPS[0], TEMPS[1], EVEN);
+                self.interleave(high, TEMPS[0], TEMPS[1], ODD);
+            }
+            (Host::Avx512, &[first, second, third, fourth]) => {
+                let [a, b, c, d, ..] = TEMPS;
+                let [even, odd, more_even, more_odd] = [TEMPS[4], TEMPS[5], TEMPS[6], TEMPS[7]];
+                // Even and odd dwords of each half: the results' even and odd lanes follow.
+                self.interleave(even, a, b, EVEN);
+                self.interleave(odd, a, b, ODD);
+                self.interleave(more_even, c, d, EVEN);
+                self.interleave(more_odd, c, d, ODD);
+                self.interleave(first, even, more_even, EVEN);
+                self.interleave(second, odd, more_odd, EVEN);
+                self.interleave(third, even, more_even, ODD);
+                self.interleave(fourth, odd, more_odd, ODD);
+            }
+            (Host::Avx2, &[low, high]) => {
+                for (to, which) in [(low, 0x88), (high, 0xdd)] {
+                    let asm = &mut self.compiler.asm;
+                    asm.vector3i(
+                        VEX_Vshufps_ymm_ymm_ymmm256_imm8,
+                        to,
+                        TEMPS[0],
+                        Arg::Register(TEMPS[1]),
+                        which,
+                    );
+                    asm.vector2i(VEX_Vpermq_ymm_ymmm256_imm8, to, Arg::Register(to), 0xd8);
                 }
             }
-            [first, second, third, fourth] => {
-                let [a, b, c, d] = [0, 1, 2, 3].map(|_| self.compiler.values.temp(&mut self.compiler.asm));
-                let asm = &mut self.compiler.asm;
-                let (even_index, odd_index) = (asm.literal_lanes(even), asm.literal_lanes(odd));
-                for (to, from) in [a, b, c, d].into_iter().zip(loads) {
-                    asm.vector2(move_, to, from, 0);
+            (Host::Avx2, &[x, y, z, w]) => {
+                let [a, b, c, d, e, f, g, h] = TEMPS;
+                // Each is two lanes; then lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+                for (to, from, with, part) in
+                    [(e, a, c, 0x20), (f, a, c, 0x31), (g, b, d, 0x20), (h, b, d, 0x31)]
+                {
+                    let asm = &mut self.compiler.asm;
+                    asm.vector3i(VEX_Vperm2i128_ymm_ymm_ymmm256_imm8, to, from, Arg::Register(with), part);
                 }
-                // Even and odd dwords of each half: the results' even and odd lanes follow.
-                for (to, from, rest, index) in [
-                    (first, a, b, even_index),
-                    (second, a, b, odd_index),
-                    (third, c, d, even_index),
-                    (fourth, c, d, odd_index),
-                ] {
-                    asm.vector2(move_, to, index, 0);
-                    asm.vector3(interleaved, to, from, Arg::Zmm(rest), 0);
-                }
-                for (low, high) in [(first, third), (second, fourth)] {
-                    // `a` and `c` are the indices.
-                    asm.vector2(move_, a, even_index, 0);
-                    asm.vector2(move_, c, odd_index, 0);
-                    asm.vector3(interleaved, a, low, Arg::Zmm(high), 0);
-                    asm.vector3(interleaved, c, low, Arg::Zmm(high), 0);
-                    asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, low, Arg::Zmm(a), 0);
-                    asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, high, Arg::Zmm(c), 0);
-                }
+                self.unpack(a, e, f, VEX_Vunpcklps_ymm_ymm_ymmm256);
+                self.unpack(b, e, f, VEX_Vunpckhps_ymm_ymm_ymmm256);
+                self.unpack(c, g, h, VEX_Vunpcklps_ymm_ymm_ymmm256);
+                self.unpack(d, g, h, VEX_Vunpckhps_ymm_ymm_ymmm256);
+                self.unpack(x, a, c, VEX_Vunpcklpd_ymm_ymm_ymmm256);
+                self.unpack(y, a, c, VEX_Vunpckhpd_ymm_ymm_ymmm256);
+                self.unpack(z, b, d, VEX_Vunpcklpd_ymm_ymm_ymmm256);
+                self.unpack(w, b, d, VEX_Vunpckhpd_ymm_ymm_ymmm256);
             }
             _ => {}
         }
     }
 
+    fn unpack(&mut self, to: u8, a: u8, b: u8, code: iced_x86::Code) {
+        self.compiler.asm.vector3(code, to, a, Arg::Register(b));
+    }
+
+    /// Dwords of two registers in the order of indices. AVX-512 only.
+    fn interleave(&mut self, to: u8, a: u8, b: u8, index: [u32; 16]) {
+        let asm = &mut self.compiler.asm;
+        let index = asm.literal_lanes(index);
+        asm.fetch(to, index);
+        asm.vector3(EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, to, a, Arg::Register(b));
+    }
+
     fn stores(&mut self) {
         self.base();
-        let (least, span) = self.extent();
-        let bytes = self.bytes();
-        let slow = self.slow.label;
-        let chunks = self.compiler.chunks();
-        // Nothing is written before all of it is known to be allowed.
-        let mut firsts = Vec::new();
-        for chunk in 0..chunks {
-            let offsets = self.offsets(chunk);
-            let differences = self.differences(offsets);
-            self.add_shift(least);
-            self.is_consecutive(differences);
-            self.compiler.asm.jump_if(When::AboveOrEqual, slow);
-            self.check(span + LANES * bytes);
-            let held = [Register::R8, Register::R9, Register::R10, Register::R11][usize::from(chunk)];
-            self.compiler.asm.two(Mov_r64_rm64, held, FIRST);
-            firsts.push(held);
-            self.compiler.values.unpin_except(&[], &[]);
+        let end = self.compiler.asm.label();
+        let groups = self.whole(Self::store_consecutive);
+        if let Some(groups) = groups {
+            self.compiler.asm.jump(end);
+            self.compiler.asm.place(groups);
         }
-        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
-        for (chunk, held) in firsts.into_iter().enumerate() {
-            self.compiler.asm.two(Mov_r64_rm64, FIRST, held);
-            for &(shift, first) in &accesses {
-                self.store_consecutive(shift - least, first, chunk as u8);
-                self.compiler.values.unpin_except(&[], &[]);
-            }
-        }
+        self.group_stores();
+        self.compiler.asm.place(end);
         if self.entry.place == Place::Global {
             let stored = at(WAVE, self.compiler.input.layout.stored);
             self.compiler.asm.memory_imm(Mov_rm8_imm8, stored, 1);
         }
     }
 
-    fn store_consecutive(&mut self, shift: u32, first: u16, chunk: u8) {
-        let dwords = self.entry.dwords;
-        let sources: Vec<u8> = (0..u16::from(dwords))
-            .map(|i| {
-                let key = Key::Vector { register: first + i, chunk };
-                self.compiler.values.register(&mut self.compiler.asm, key)
-            })
-            .collect();
-        let interleaved = |low: bool| -> [u32; 16] {
-            let start = if low { 0 } else { 8 };
-            std::array::from_fn(|i| (i as u32 / 2 + start) + if i % 2 == 0 { 0 } else { 16 })
-        };
-        let mut pieces = Vec::new();
-        match *sources.as_slice() {
-            [one] => pieces.push(one),
-            [low, high] => {
-                for half in [true, false] {
-                    pieces.push(self.interleave(low, high, interleaved(half)));
-                }
+    /// Stores of groups with patterns of their own.
+    fn group_stores(&mut self) {
+        let (least, span) = self.extent();
+        let bytes = self.bytes();
+        // Nothing is written before all of it is known to be allowed.
+        for chunk in 0..self.compiler.chunks() {
+            let (next, none) = (self.compiler.asm.label(), self.compiler.asm.label());
+            let first = at(Register::RSP, 8 * i32::from(chunk));
+            self.enabled(chunk, none);
+            self.addresses(chunk);
+            let steps = self.steps();
+            self.unless_equal(DIFFERENCES, steps, self.slow);
+            self.check(span + self.lanes() * bytes);
+            self.compiler.asm.write(Mov_rm64_r64, first, FIRST);
+            if self.compiler.version == Version::Masked {
+                self.compiler.asm.jump(next);
+                self.compiler.asm.place(none);
+                self.compiler.asm.memory_imm(Mov_rm64_imm32, first, -1);
             }
-            [a, b, c, d] => {
-                // Lanes' pairs of even and of odd dwords, then all four.
-                for half in [true, false] {
-                    let even = self.interleave(a, c, interleaved(half));
-                    let odd = self.interleave(b, d, interleaved(half));
-                    for part in [true, false] {
-                        pieces.push(self.interleave(even, odd, interleaved(part)));
-                    }
-                }
-            }
-            _ => {}
+            self.compiler.asm.place(next);
         }
-        for (i, piece) in pieces.into_iter().enumerate() {
-            let to = self.memory(shift, 64 * i as u32);
-            self.compiler.asm.store(to, piece, 0);
+        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
+        for (shift, register) in accesses {
+            for chunk in 0..self.compiler.chunks() {
+                let next = self.compiler.asm.label();
+                self.compiler.asm.load(Mov_r64_rm64, FIRST, at(Register::RSP, 8 * i32::from(chunk)));
+                if self.compiler.version == Version::Masked {
+                    self.compiler.asm.two(Test_rm64_r64, FIRST, FIRST);
+                    self.compiler.asm.jump_if(When::Negative, next);
+                }
+                self.store_consecutive(shift - least, register, chunk);
+                self.compiler.asm.place(next);
+            }
         }
     }
 
-    /// Dwords of two registers in the order of indices.
-    fn interleave(&mut self, a: u8, b: u8, index: [u32; 16]) -> u8 {
-        let to = self.compiler.values.temp(&mut self.compiler.asm);
-        let asm = &mut self.compiler.asm;
-        let index = asm.literal_lanes(index);
-        asm.vector2(EVEX_Vmovdqu32_zmm_k1z_zmmm512, to, index, 0);
-        asm.vector3(EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, to, a, Arg::Zmm(b), 0);
-        to
+    fn store_consecutive(&mut self, shift: u32, first: u16, chunk: u8) {
+        let dwords = usize::from(self.entry.dwords);
+        let size = 4 * self.lanes();
+        for (i, &to) in (0..).zip(&DATA[..dwords]) {
+            let from = self.file(first + i, chunk);
+            self.compiler.asm.fetch(to, from);
+        }
+        let [x, y, z, w] = DATA;
+        let [a, b, c, d, e, f, g, h] = TEMPS;
+        let pieces: &[u8] = match (self.compiler.asm.host, dwords) {
+            (_, 1) => &[x],
+            (Host::Avx512, 2) => {
+                self.interleave(a, x, y, FIRST_HALF);
+                self.interleave(b, x, y, SECOND_HALF);
+                &[a, b]
+            }
+            (Host::Avx512, _) => {
+                // Lanes' pairs of even and of odd dwords, then all four.
+                self.interleave(e, x, z, FIRST_HALF);
+                self.interleave(f, y, w, FIRST_HALF);
+                self.interleave(g, x, z, SECOND_HALF);
+                self.interleave(h, y, w, SECOND_HALF);
+                self.interleave(a, e, f, FIRST_HALF);
+                self.interleave(b, e, f, SECOND_HALF);
+                self.interleave(c, g, h, FIRST_HALF);
+                self.interleave(d, g, h, SECOND_HALF);
+                &[a, b, c, d]
+            }
+            (Host::Avx2, 2) => {
+                self.unpack(c, x, y, VEX_Vunpcklps_ymm_ymm_ymmm256);
+                self.unpack(d, x, y, VEX_Vunpckhps_ymm_ymm_ymmm256);
+                self.halves(a, c, d, 0x20);
+                self.halves(b, c, d, 0x31);
+                &[a, b]
+            }
+            (Host::Avx2, _) => {
+                self.unpack(a, x, y, VEX_Vunpcklps_ymm_ymm_ymmm256);
+                self.unpack(b, x, y, VEX_Vunpckhps_ymm_ymm_ymmm256);
+                self.unpack(c, z, w, VEX_Vunpcklps_ymm_ymm_ymmm256);
+                self.unpack(d, z, w, VEX_Vunpckhps_ymm_ymm_ymmm256);
+                // Lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+                self.unpack(e, a, c, VEX_Vunpcklpd_ymm_ymm_ymmm256);
+                self.unpack(f, a, c, VEX_Vunpckhpd_ymm_ymm_ymmm256);
+                self.unpack(g, b, d, VEX_Vunpcklpd_ymm_ymm_ymmm256);
+                self.unpack(h, b, d, VEX_Vunpckhpd_ymm_ymm_ymmm256);
+                self.halves(a, e, f, 0x20);
+                self.halves(b, g, h, 0x20);
+                self.halves(c, e, f, 0x31);
+                self.halves(d, g, h, 0x31);
+                &[a, b, c, d]
+            }
+        };
+        for (i, &piece) in (0..).zip(pieces) {
+            let to = self.memory(shift + size * i);
+            self.compiler.asm.store(to, piece);
+        }
+    }
+
+    /// Halves of two registers. AVX2 only.
+    fn halves(&mut self, to: u8, a: u8, b: u8, which: u8) {
+        self.compiler.asm.vector3i(VEX_Vperm2i128_ymm_ymm_ymmm256_imm8, to, a, Arg::Register(b), which);
     }
 }
+
+/// Orders of the dwords of two registers.
+const EVEN: [u32; 16] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+const ODD: [u32; 16] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+const FIRST_HALF: [u32; 16] = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
+const SECOND_HALF: [u32; 16] = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
 
 /// Emits the subroutines that check ranges of memory: RCX is the first address, RDX that after the last. They
 /// return with flags of "above" if no range permits the access.

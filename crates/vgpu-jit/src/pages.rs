@@ -69,10 +69,11 @@ mod tests {
 
     use super::*;
     use crate::asm::{Asm, When};
+    use crate::host::Host;
 
     /// Code that returns a number from its literals, over a jump forward and one backward.
     fn finished() -> Finished {
-        let mut asm = Asm::new();
+        let mut asm = Asm::new(Host::Avx512);
         let (middle, end) = (asm.label(), asm.label());
         asm.one(Code::Push_r64, Register::R14);
         asm.point_to_literals();
@@ -80,8 +81,7 @@ mod tests {
         asm.jump(middle);
         let start = asm.label();
         asm.place(start);
-        let mut literal = asm.literal(0x1234);
-        literal.is_broadcast = false;
+        let literal = asm.dword(0x1234);
         asm.load(Code::Mov_r32_rm32, Register::EAX, literal);
         asm.jump(end);
         asm.place(middle);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_jump_to_nowhere_is_an_error() {
-        let mut asm = Asm::new();
+        let mut asm = Asm::new(Host::Avx512);
         let label = asm.label();
         asm.jump(label);
         assert!(matches!(asm.finish(), Err(Error::Label)));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_instruction_that_does_not_exist_is_an_error() {
-        let mut asm = Asm::new();
+        let mut asm = Asm::new(Host::Avx512);
         asm.two(Code::Mov_r64_rm64, Register::RAX, Register::ZMM0);
         assert!(matches!(asm.finish(), Err(Error::Encoding(_))));
     }

@@ -242,7 +242,6 @@ fn write(compiler: &mut Compiler<'_>, slot: u8, from: Register, wide: bool) {
     } else {
         compiler.asm.write(Mov_rm32_r32, to, half(from));
     }
-    compiler.values.forget_scalars(|scalar| scalar == slot || wide && scalar == slot + 1);
     compiler.exec_changed |= slot >= scalar::EXEC;
 }
 

@@ -1,50 +1,40 @@
-//! Vector instructions: each operation's native form for sixteen lanes.
+//! Vector instructions: what each operation computes from its sources.
 
-use iced_x86::Code::*;
-use iced_x86::{Code, Register};
+use vgpu_exec::native::{Source, Step};
 use vgpu_isa::{Op, scalar};
 
-use crate::asm::{Arg, WAVE, When, at, mask};
-use crate::compile::{Compiler, Version};
-use crate::values::Key;
-use vgpu_exec::native::{Source, Step};
+use crate::host::{Host, V};
+use crate::region::{Id, Region, slots};
 
-/// Masks of the host for intermediate results. Masks 1 to 4 are EXEC.
-const K: u8 = 5;
-const L: u8 = 6;
-const M: u8 = 7;
-
-/// The native form of an operation for sixteen lanes. Results are in registers of [`Lane::temp`].
+/// What an operation gives. Masks go to scalar registers.
 #[derive(Clone, Copy)]
 enum Form {
-    /// One register.
-    One(fn(&mut Lane<'_, '_>) -> u8),
-    /// Two registers.
-    Two(fn(&mut Lane<'_, '_>) -> [u8; 2]),
-    /// One register, and the mask [`K`] that goes to the second destination.
-    Carry(fn(&mut Lane<'_, '_>) -> u8),
-    /// Two registers and a mask.
-    WideCarry(fn(&mut Lane<'_, '_>) -> [u8; 2]),
-    /// The mask [`K`].
-    Mask(fn(&mut Lane<'_, '_>)),
+    /// A number.
+    One(fn(&mut Build<'_>) -> Id),
+    /// Two numbers, for two registers.
+    Two(fn(&mut Build<'_>) -> [Id; 2]),
+    /// A number, and a mask for the second destination.
+    Carry(fn(&mut Build<'_>) -> (Id, Id)),
+    /// Two numbers and a mask.
+    WideCarry(fn(&mut Build<'_>) -> ([Id; 2], Id)),
+    /// A mask.
+    Mask(fn(&mut Build<'_>) -> Id),
 }
 
-/// What an operation's sources are.
+/// What the sources are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operands {
-    /// Integers; modifiers of signs have no effect.
-    Integers,
-    /// f32; a NaN as result is for the reference engine.
-    Floats,
-    /// f32, of which only bits matter, or which are compared.
-    Bits,
+    /// 32-bit numbers, or pairs.
+    Numbers,
+    /// Pairs of f32, with modifiers for each half.
+    Packed,
 }
 
 #[derive(Clone, Copy)]
 struct Entry {
     form: Form,
     operands: Operands,
-    /// How many of the sources are 32-bit values. Others are pairs or masks.
+    /// How many of the sources are numbers.
     sources: u8,
     /// The source that is a lane mask.
     mask: Option<u8>,
@@ -57,32 +47,33 @@ pub(crate) fn is_native(op: Op, step: &Step) -> bool {
 
 /// Whether an operation with a native form writes EXEC.
 pub(crate) fn writes_exec(op: Op, step: &Step) -> bool {
-    let Some(entry) = find(op) else { return false };
-    let is_exec = |slot: u8| slot >= scalar::EXEC;
+    find(op).is_some_and(|entry| written(&entry, step).into_iter().any(|slot| slot == scalar::EXEC))
+}
+
+/// The scalar registers to which an operation writes a mask, or none.
+fn written(entry: &Entry, step: &Step) -> [u8; 2] {
     match entry.form {
-        Form::Mask(_) => is_exec(step.scalar) || is_exec(step.second),
-        Form::Carry(_) | Form::WideCarry(_) => is_exec(step.second),
-        Form::One(_) | Form::Two(_) => false,
+        Form::Mask(_) => [step.scalar, step.second],
+        Form::Carry(_) | Form::WideCarry(_) => [step.second, scalar::NULL],
+        Form::One(_) | Form::Two(_) => [scalar::NULL; 2],
     }
 }
 
 fn accepts(entry: &Entry, step: &Step) -> bool {
     let mods = &step.mods;
-    if mods.omod != 0 || mods.clamp || mods.op_sel & 7 != 0 {
+    if mods.omod != 0 || mods.clamp || entry.operands == Operands::Numbers && mods.op_sel & 7 != 0 {
         return false;
     }
     let reads = |i: usize| match step.src[i] {
         Source::Other => false,
         Source::Scalar(slot) if entry.mask == Some(i as u8) => is_mask(slot),
+        // Which halves of constants are read differs between generations.
+        Source::Constant(_) if entry.operands == Operands::Packed => false,
         _ => entry.mask != Some(i as u8),
     };
     let count = usize::from(entry.sources) + usize::from(entry.mask.is_some());
-    (0..count).all(reads)
-        && match entry.form {
-            Form::One(_) | Form::Two(_) => step.dst.is_some(),
-            Form::Carry(_) | Form::WideCarry(_) => step.dst.is_some() && is_mask(step.second),
-            Form::Mask(_) => is_mask(step.scalar) && is_mask(step.second),
-        }
+    let has_register = matches!(entry.form, Form::Mask(_)) || step.dst.is_some();
+    has_register && (0..count).all(reads) && written(entry, step).into_iter().all(is_mask)
 }
 
 /// Whether a lane mask of any size can be in these scalar registers.
@@ -90,631 +81,529 @@ fn is_mask(slot: u8) -> bool {
     slot < scalar::M0 || slot == scalar::NULL || slot == scalar::EXEC
 }
 
-/// Emits an operation; returns false if it has no native form.
-pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
-    let Some(entry) = find(op).filter(|entry| accepts(entry, step)) else { return false };
-    let chunks = compiler.chunks();
-    let (mut low, mut high) = (Vec::with_capacity(4), Vec::with_capacity(4));
-    let mut masks = false;
-    for chunk in 0..chunks {
-        let mut lane = Lane { compiler, step, chunk };
-        match entry.form {
-            Form::One(form) => low.push(form(&mut lane)),
-            Form::Carry(form) => {
-                low.push(form(&mut lane));
-                lane.collect();
-                masks = true;
-            }
-            Form::Two(form) | Form::WideCarry(form) => {
-                let [a, b] = form(&mut lane);
-                low.push(a);
-                high.push(b);
-                if matches!(entry.form, Form::WideCarry(_)) {
-                    lane.collect();
-                    masks = true;
-                }
-            }
-            Form::Mask(form) => {
-                form(&mut lane);
-                lane.collect();
-                masks = true;
-            }
-        }
-        compiler.values.unpin_except(&low, &high);
-    }
-    if entry.operands == Operands::Floats {
-        check(compiler, &low);
-        if !high.is_empty() {
-            check(compiler, &high);
+/// Whether a region can have an operation with a native form as its next.
+pub(crate) fn fits(region: &Region, op: Op, step: &Step) -> bool {
+    let Some(entry) = find(op) else { return false };
+    let mut numbers = 0;
+    let mut masks: Vec<u8> = written(&entry, step).into_iter().filter(|slot| *slot != scalar::NULL).collect();
+    for (i, source) in step.src.iter().enumerate() {
+        match source {
+            Source::Scalar(slot) if entry.mask == Some(i as u8) => masks.push(*slot),
+            Source::Scalar(slot) => numbers |= slots(*slot, true),
+            _ => {}
         }
     }
-    if let Some(register) = step.dst {
-        put(compiler, register, &low);
-        if !high.is_empty() {
-            put(compiler, register + 1, &high);
-        }
-    }
-    if masks {
-        put_mask(compiler, step, matches!(entry.form, Form::Mask(_)));
-    }
-    true
+    region.admits(numbers, &masks) && !region.is_full()
 }
 
-/// Leaves for the reference engine if there is a NaN in an enabled lane.
-fn check(compiler: &mut Compiler<'_>, results: &[u8]) {
-    let leave = compiler.leave();
-    let asm = &mut compiler.asm;
-    const UNORDERED: u8 = 3;
-    let compare = EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
-    if compiler.version == Version::Full {
-        for (i, pair) in results.chunks(2).enumerate() {
-            let (a, b) = (pair[0], pair[pair.len() - 1]);
-            asm.compare(compare, K + i as u8, a, Arg::Zmm(b), UNORDERED, 0);
+/// Adds an operation with a native form to a region.
+pub(crate) fn build(region: &mut Region, op: Op, step: &Step) {
+    let Some(entry) = find(op) else { return };
+    let mut build = Build { region, step };
+    let (low, high, mask) = match entry.form {
+        Form::One(form) => (Some(form(&mut build)), None, None),
+        Form::Two(form) => {
+            let [low, high] = form(&mut build);
+            (Some(low), Some(high), None)
         }
-        let other = if results.len() > 2 { L } else { K };
-        asm.two(VEX_Kortestw_kr_kr, mask(K), mask(other));
-        asm.jump_if(When::NotEqual, leave);
-        return;
-    }
-    for (i, &result) in results.iter().enumerate() {
-        let to = if i == 0 { K } else { L };
-        asm.compare(compare, to, result, Arg::Zmm(result), UNORDERED, crate::compile::EXEC_MASKS + i as u8);
-        if i > 0 {
-            asm.three(VEX_Korw_kr_kr_kr, mask(K), mask(K), mask(L));
+        Form::Carry(form) => {
+            let (low, mask) = form(&mut build);
+            (Some(low), None, Some(mask))
         }
-    }
-    asm.two(VEX_Kortestw_kr_kr, mask(K), mask(K));
-    asm.jump_if(When::NotEqual, leave);
-}
-
-/// Makes results the contents of a vector register, in the enabled lanes.
-fn put(compiler: &mut Compiler<'_>, register: u16, results: &[u8]) {
-    for (chunk, &result) in results.iter().enumerate() {
-        let chunk = chunk as u8;
-        let exec = compiler.exec(chunk);
-        if exec == 0 {
-            compiler.values.set(register, chunk, result);
-        } else {
-            let old = compiler.values.register(&mut compiler.asm, Key::Vector { register, chunk });
-            compiler.asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, old, Arg::Zmm(result), exec);
-            compiler.values.changed(old);
+        Form::WideCarry(form) => {
+            let ([low, high], mask) = form(&mut build);
+            (Some(low), Some(high), Some(mask))
         }
-    }
-}
-
-/// Writes the collected mask.
-fn put_mask(compiler: &mut Compiler<'_>, step: &Step, first: bool) {
-    let wide = compiler.input.lanes == 64;
-    let (register, xor, store) = if wide {
-        (Register::R15, Xor_r64_rm64, Mov_rm64_r64)
-    } else {
-        (Register::R15D, Xor_r32_rm32, Mov_rm32_r32)
+        Form::Mask(form) => (None, None, Some(form(&mut build))),
     };
-    if first && step.inverted {
-        let exec = at(WAVE, compiler.slot(scalar::EXEC));
-        compiler.asm.load(xor, register, exec);
-    }
-    let targets = if first { [step.scalar, step.second] } else { [step.second, scalar::NULL] };
-    for slot in targets {
-        if slot == scalar::NULL {
-            continue;
+    for (offset, value) in [low, high].into_iter().enumerate() {
+        if let (Some(register), Some(value)) = (step.dst, value) {
+            region.set_register(register + offset as u16, value);
         }
-        let to = at(WAVE, compiler.slot(slot));
-        compiler.asm.write(store, to, register);
-        compiler.values.forget_scalars(|scalar| scalar == slot || wide && scalar == slot + 1);
-        compiler.exec_changed |= slot == scalar::EXEC;
+    }
+    if let Some(mask) = mask {
+        let inverted = matches!(entry.form, Form::Mask(_)) && step.inverted;
+        for slot in written(&entry, step) {
+            if slot != scalar::NULL {
+                region.set_mask(slot, mask, inverted);
+            }
+        }
     }
 }
 
-/// Sixteen lanes of an instruction.
-struct Lane<'c, 'a> {
-    compiler: &'c mut Compiler<'a>,
-    step: &'c Step,
-    chunk: u8,
+/// Builds the values of an instruction.
+struct Build<'r> {
+    region: &'r mut Region,
+    step: &'r Step,
 }
 
-impl Lane<'_, '_> {
-    fn key(&self, i: usize) -> Key {
-        self.key_of(i, false)
-    }
+const SIGN: u32 = 1 << 31;
 
-    /// The value of a source, or the second half of a pair.
-    fn key_of(&self, i: usize, high: bool) -> Key {
+impl Build<'_> {
+    /// The number that is a source, or the second half of a pair.
+    fn half(&mut self, i: usize, high: bool) -> Id {
         match self.step.src[i] {
-            Source::Vector(register) => {
-                Key::Vector { register: register + u16::from(high), chunk: self.chunk }
+            Source::Vector(register) => self.region.register(register + u16::from(high)),
+            Source::Scalar(scalar::NULL) | Source::Other => self.region.literal(0),
+            Source::Scalar(slot) => self.region.scalar(slot + u8::from(high)),
+            Source::Constant(value) => self.region.literal((value >> if high { 32 } else { 0 }) as u32),
+        }
+    }
+
+    /// The number that is a source.
+    fn get(&mut self, i: usize) -> Id {
+        self.half(i, false)
+    }
+
+    /// Both halves of a pair.
+    fn wide(&mut self, i: usize) -> [Id; 2] {
+        [self.half(i, false), self.half(i, true)]
+    }
+
+    /// The lane mask that is a source.
+    fn mask(&mut self, i: usize) -> Id {
+        match self.step.src[i] {
+            Source::Scalar(slot) if slot != scalar::NULL => self.region.lanes(slot),
+            _ => {
+                let zero = self.literal(0);
+                self.op(V::GreaterSigned, zero, zero)
             }
-            Source::Scalar(slot) if high && slot == scalar::NULL => Key::Literal(0),
-            Source::Scalar(scalar::NULL) => Key::Literal(0),
-            Source::Scalar(slot) => Key::Scalar(slot + u8::from(high)),
-            Source::Constant(value) => Key::Literal(if high { (value >> 32) as u32 } else { value as u32 }),
-            Source::Other => Key::Literal(0),
         }
     }
 
-    /// A source in a register.
-    fn reg(&mut self, i: usize) -> u8 {
-        let key = self.key(i);
-        self.compiler.values.register(&mut self.compiler.asm, key)
+    fn literal(&mut self, value: u32) -> Id {
+        self.region.literal(value)
     }
 
-    /// A source in a register or in memory.
-    fn arg(&mut self, i: usize) -> Arg {
-        let key = self.key(i);
-        self.compiler.values.arg(&mut self.compiler.asm, key)
+    fn op(&mut self, v: V, a: Id, b: Id) -> Id {
+        self.region.op(v, [a, b, 0], 0)
     }
 
-    /// The halves of a pair, in registers.
-    fn wide(&mut self, i: usize) -> [u8; 2] {
-        [false, true].map(|high| {
-            let key = self.key_of(i, high);
-            self.compiler.values.register(&mut self.compiler.asm, key)
-        })
+    fn op_imm(&mut self, v: V, a: Id, immediate: u8) -> Id {
+        self.region.op(v, [a, 0, 0], immediate)
     }
 
-    /// A register for a result.
-    fn temp(&mut self) -> u8 {
-        self.compiler.values.temp(&mut self.compiler.asm)
+    /// An operation with a constant.
+    fn with(&mut self, v: V, a: Id, b: u32) -> Id {
+        let b = self.literal(b);
+        self.op(v, a, b)
     }
 
-    /// A constant in all lanes.
-    fn literal(&mut self, value: u32) -> Arg {
-        self.compiler.values.arg(&mut self.compiler.asm, Key::Literal(value))
+    fn select(&mut self, mask: Id, yes: Id, no: Id) -> Id {
+        self.region.moves(V::Select, [mask, yes, no], 0)
     }
 
-    /// A constant in all lanes, in a register.
-    fn literal_reg(&mut self, value: u32) -> u8 {
-        self.compiler.values.register(&mut self.compiler.asm, Key::Literal(value))
+    fn is_avx512(&self) -> bool {
+        self.region.host == Host::Avx512
     }
 
-    /// A new register with the result of an instruction.
-    fn op3(&mut self, code: Code, a: u8, b: Arg) -> u8 {
-        let to = self.temp();
-        self.compiler.asm.vector3(code, to, a, b, 0);
-        to
-    }
-
-    fn op2(&mut self, code: Code, a: Arg) -> u8 {
-        let to = self.temp();
-        self.compiler.asm.vector2(code, to, a, 0);
-        to
-    }
-
-    fn op2i(&mut self, code: Code, a: Arg, imm: u8) -> u8 {
-        let to = self.temp();
-        self.compiler.asm.vector2i(code, to, a, imm, 0);
-        to
-    }
-
-    /// A copy that may be changed.
-    fn copy(&mut self, from: Arg) -> u8 {
-        let to = self.temp();
-        match from {
-            Arg::Memory(memory) if memory.is_broadcast => {
-                let memory = iced_x86::MemoryOperand { is_broadcast: false, ..memory };
-                self.compiler.asm.vector2(EVEX_Vpbroadcastd_zmm_k1z_xmmm32, to, Arg::Memory(memory), 0);
-            }
-            from => self.compiler.asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, to, from, 0),
+    /// A number with modifiers of its sign.
+    fn signed(&mut self, value: Id, abs: bool, neg: bool) -> Id {
+        if let Some(constant) = self.region.constant(value) {
+            let constant = if abs { constant & !SIGN } else { constant };
+            return self.literal(if neg { constant ^ SIGN } else { constant });
         }
-        to
-    }
-
-    /// The sign modifiers of a source, as masks to AND and XOR.
-    fn signs(&self, i: usize) -> (bool, bool) {
-        (self.step.mods.abs >> i & 1 != 0, self.step.mods.neg >> i & 1 != 0)
-    }
-
-    /// A source with its sign modifiers, in a register or in memory.
-    fn float(&mut self, i: usize) -> Arg {
-        const SIGN: u32 = 1 << 31;
-        let (abs, neg) = self.signs(i);
-        if !abs && !neg {
-            return self.arg(i);
-        }
-        if let Key::Literal(value) = self.key(i) {
-            let value = if abs { value & !SIGN } else { value };
-            return self.literal(if neg { value ^ SIGN } else { value });
-        }
-        let from = self.reg(i);
-        let (code, value) = match (abs, neg) {
-            (true, false) => (EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, !SIGN),
-            (true, true) => (EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, SIGN),
-            _ => (EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, SIGN),
+        let (v, bits) = match (abs, neg) {
+            (false, false) => return value,
+            (true, false) => (V::And, !SIGN),
+            (true, true) => (V::Or, SIGN),
+            (false, true) => (V::Xor, SIGN),
         };
-        let value = self.literal(value);
-        Arg::Zmm(self.op3(code, from, value))
+        let bits = self.literal(bits);
+        self.region.moves(v, [value, bits, 0], 0)
     }
 
-    /// The same, in a register.
-    fn float_reg(&mut self, i: usize) -> u8 {
-        match self.float(i) {
-            Arg::Zmm(register) => register,
-            memory => self.copy(memory),
-        }
+    /// The f32 that is a source.
+    fn float(&mut self, i: usize) -> Id {
+        let mods = &self.step.mods;
+        let (abs, neg) = (mods.abs >> i & 1 != 0, mods.neg >> i & 1 != 0);
+        let value = self.get(i);
+        self.signed(value, abs, neg)
+    }
+
+    /// The f32 of a packed source that the low or the high result is computed from.
+    fn packed(&mut self, i: usize, high: bool) -> Id {
+        let mods = &self.step.mods;
+        let (sel, neg) = if high { (mods.op_sel_hi, mods.neg_hi) } else { (mods.op_sel, mods.neg) };
+        let value = self.half(i, sel >> i & 1 != 0);
+        self.signed(value, false, neg >> i & 1 != 0)
     }
 
     /// The low five bits of a source, for shifts.
-    fn count(&mut self, i: usize) -> Arg {
-        if let Key::Literal(value) = self.key(i) {
-            return self.literal(value & 31);
+    fn count(&mut self, i: usize) -> Id {
+        let count = self.get(i);
+        match self.region.constant(count) {
+            Some(count) => self.literal(count & 31),
+            None => self.with(V::And, count, 31),
         }
-        let from = self.reg(i);
-        let limit = self.literal(31);
-        Arg::Zmm(self.op3(EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, from, limit))
     }
 
-    /// Loads the lane mask that is source `i`.
-    fn mask(&mut self, i: usize, to: u8) {
-        let Source::Scalar(slot) = self.step.src[i] else { return };
-        let from = at(WAVE, self.compiler.slot(slot) + 2 * i32::from(self.chunk));
-        self.compiler.asm.load(VEX_Kmovw_kr_km16, mask(to), from);
+    fn binary(&mut self, v: V) -> Id {
+        let (a, b) = (self.get(0), self.get(1));
+        self.op(v, a, b)
     }
 
-    /// A comparison into [`K`], among enabled lanes.
-    fn compare(&mut self, code: Code, a: u8, b: Arg, predicate: u8) {
-        let exec = self.compiler.exec(self.chunk);
-        self.compiler.asm.compare(code, K, a, b, predicate, exec);
+    fn reversed(&mut self, v: V) -> Id {
+        let (a, b) = (self.get(0), self.get(1));
+        self.op(v, b, a)
     }
 
-    /// Appends [`K`] to the lane mask in R15.
-    fn collect(&mut self) {
-        let asm = &mut self.compiler.asm;
-        if self.chunk == 0 {
-            asm.two(VEX_Kmovw_r32_kr, Register::R15D, mask(K));
-            return;
+    /// Source `value` shifted by source `by`.
+    fn shift(&mut self, v: V, value: usize, by: usize) -> Id {
+        let (value, by) = (self.get(value), self.count(by));
+        self.shifted(v, value, by)
+    }
+
+    fn shifted(&mut self, v: V, value: Id, by: Id) -> Id {
+        let imm = match v {
+            V::Shl => V::ShlImm,
+            V::Shr => V::ShrImm,
+            _ => V::SarImm,
+        };
+        match self.region.constant(by) {
+            Some(by) => self.op_imm(imm, value, by as u8),
+            None => self.op(v, value, by),
         }
-        asm.two(VEX_Kmovw_r32_kr, Register::EAX, mask(K));
-        asm.imm(Shl_rm64_imm8, Register::RAX, 16 * i32::from(self.chunk));
-        asm.two(Or_r64_rm64, Register::R15, Register::RAX);
-    }
-
-    /// Both sources through an instruction that takes them in this order.
-    fn binary(&mut self, code: Code) -> u8 {
-        let (a, b) = (self.reg(0), self.arg(1));
-        self.op3(code, a, b)
-    }
-
-    /// In the opposite order.
-    fn reversed(&mut self, code: Code) -> u8 {
-        let (b, a) = (self.reg(1), self.arg(0));
-        self.op3(code, b, a)
-    }
-
-    fn shift(&mut self, code: Code) -> u8 {
-        let (value, by) = (self.reg(1), self.count(0));
-        self.op3(code, value, by)
-    }
-
-    fn float_binary(&mut self, code: Code) -> u8 {
-        let (a, b) = (self.float_reg(0), self.float(1));
-        self.op3(code, a, b)
-    }
-
-    fn float_reversed(&mut self, code: Code) -> u8 {
-        let (b, a) = (self.float_reg(1), self.float(0));
-        self.op3(code, b, a)
-    }
-
-    fn float_fma(&mut self) -> u8 {
-        let (a, b) = (self.float_reg(0), self.float(1));
-        let c = self.float(2);
-        let to = self.copy(c);
-        self.compiler.asm.vector3(EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, to, a, b, 0);
-        to
-    }
-
-    fn round(&mut self, imm: u8) -> u8 {
-        let a = self.float(0);
-        self.op2i(EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, a, imm)
-    }
-
-    fn bitwise(&mut self, table: u8) -> u8 {
-        let a = self.arg(0);
-        let to = self.copy(a);
-        let (b, c) = (self.reg(1), self.arg(2));
-        self.compiler.asm.vector3i(EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8, to, b, c, table, 0);
-        to
     }
 
     /// A first operation on sources 0 and 1, and a second one with source 2.
-    fn chain(&mut self, first: Code, second: Code) -> u8 {
-        let a = self.binary(first);
-        let c = self.arg(2);
-        self.compiler.asm.vector3(second, a, a, c, 0);
-        a
+    fn chain(&mut self, first: V, second: V) -> Id {
+        let (a, c) = (self.binary(first), self.get(2));
+        self.op(second, a, c)
     }
 
-    fn minmax(&mut self, code: Code, zeros: Code) -> u8 {
-        let (a, b) = (self.float_reg(0), self.float(1));
-        // NaNs are for the reference engine; the check looks at the result, so they must reach it.
-        let result = self.op3(code, a, b);
-        let b = match b {
-            Arg::Zmm(b) => b,
-            memory => self.copy(memory),
-        };
-        let asm = &mut self.compiler.asm;
-        asm.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, K, a, Arg::Zmm(b), 0, 0);
-        asm.vector3(zeros, result, a, Arg::Zmm(b), K);
-        asm.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, K, a, Arg::Zmm(b), 3, 0);
-        asm.vector3(EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, result, a, Arg::Zmm(b), K);
-        result
+    fn float_binary(&mut self, v: V, a: usize, b: usize) -> Id {
+        let (a, b) = (self.float(a), self.float(b));
+        self.region.float(v, [a, b, 0], 0)
     }
 
-    fn sign24(&mut self, i: usize) -> u8 {
-        let a = self.arg(i);
-        let up = self.op2i(EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, a, 8);
-        self.op2i(EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8, Arg::Zmm(up), 8)
+    fn fma(&mut self) -> Id {
+        let sources = [self.float(0), self.float(1), self.float(2)];
+        self.region.float(V::Fma, sources, 0)
     }
 
-    fn unsigned24(&mut self, i: usize) -> u8 {
-        let a = self.reg(i);
-        let limit = self.literal(0xff_ffff);
-        self.op3(EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, a, limit)
+    fn round(&mut self, how: u8) -> Id {
+        let a = self.float(0);
+        self.region.float(V::Round, [a, 0, 0], how)
+    }
+
+    fn packed_binary(&mut self, v: V) -> [Id; 2] {
+        [false, true].map(|high| {
+            let (a, b) = (self.packed(0, high), self.packed(1, high));
+            self.region.float(v, [a, b, 0], 0)
+        })
+    }
+
+    fn packed_fma(&mut self) -> [Id; 2] {
+        [false, true].map(|high| {
+            let sources = [0, 1, 2].map(|i| self.packed(i, high));
+            self.region.float(V::Fma, sources, 0)
+        })
+    }
+
+    /// `zeros` makes the result of two zeros from both.
+    fn minmax(&mut self, v: V, zeros: V) -> Id {
+        let (a, b) = (self.float(0), self.float(1));
+        self.region.check(a, b);
+        let result = self.region.compares(v, [a, b, 0], 0);
+        let equal = self.compare_f32(a, b, 0);
+        let both = self.region.compares(zeros, [a, b, 0], 0);
+        self.region.compares(V::Select, [equal, both, result], 0)
+    }
+
+    /// A function of three bits, by its truth table.
+    fn bitwise(&mut self, table: u8) -> Id {
+        let [a, b, c] = [0, 1, 2].map(|i| self.get(i));
+        if self.is_avx512() {
+            return self.region.op(V::Ternary, [a, b, c], table);
+        }
+        match table {
+            OR3 => {
+                let ab = self.op(V::Or, a, b);
+                self.op(V::Or, ab, c)
+            }
+            XOR3 => {
+                let ab = self.op(V::Xor, a, b);
+                self.op(V::Xor, ab, c)
+            }
+            _ => {
+                // Bits of `b` where `a` is set, otherwise of `c`.
+                let differs = self.op(V::Xor, b, c);
+                let chosen = self.op(V::And, differs, a);
+                self.op(V::Xor, chosen, c)
+            }
+        }
+    }
+
+    fn sign24(&mut self, i: usize) -> Id {
+        let a = self.get(i);
+        let up = self.op_imm(V::ShlImm, a, 8);
+        self.op_imm(V::SarImm, up, 8)
+    }
+
+    fn unsigned24(&mut self, i: usize) -> Id {
+        let a = self.get(i);
+        self.with(V::And, a, 0xff_ffff)
+    }
+
+    fn product24(&mut self, signed: bool) -> Id {
+        let [a, b] = [0, 1].map(|i| if signed { self.sign24(i) } else { self.unsigned24(i) });
+        self.op(V::Mul, a, b)
     }
 
     /// The high halves of products.
-    fn mul_high(&mut self, a: u8, b: u8, code: Code) -> u8 {
-        let even = self.op3(code, a, Arg::Zmm(b));
-        let even = self.op2i(EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Arg::Zmm(even), 32);
-        let odd_a = self.op2i(EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Arg::Zmm(a), 32);
-        let odd_b = self.op2i(EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Arg::Zmm(b), 32);
-        let odd = self.op3(code, odd_a, Arg::Zmm(odd_b));
-        let asm = &mut self.compiler.asm;
-        asm.imm(Mov_r32_imm32, Register::EAX, 0xaaaa);
-        asm.two(VEX_Kmovw_kr_r32, mask(M), Register::EAX);
-        asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, even, Arg::Zmm(odd), M);
-        even
+    fn mul_high(&mut self, a: Id, b: Id, even: V) -> Id {
+        let low = self.op(even, a, b);
+        let low = self.op_imm(V::ShrWide, low, 32);
+        let [a, b] = [a, b].map(|odd| self.op_imm(V::ShrWide, odd, 32));
+        let high = self.op(even, a, b);
+        let odd = self.region.odd_lanes();
+        let high = self.op(V::And, high, odd);
+        self.op(V::Or, low, high)
     }
 
     /// Bits that moved from one half of a 64-bit shift to the other: `value`, moved the other way by 32 minus
     /// the count, which may be 0.
-    fn across(&mut self, value: u8, by: Arg, one: Code, other: Code) -> u8 {
-        let moved = self.op2i(one, Arg::Zmm(value), 1);
-        let by = match by {
-            Arg::Zmm(by) => by,
-            memory => self.copy(memory),
+    fn across(&mut self, value: Id, by: Id, other: V) -> Id {
+        let one = self.literal(1);
+        let moved = self.shifted(other, value, one);
+        let rest = match self.region.constant(by) {
+            Some(by) => self.literal(by ^ 31),
+            None => self.with(V::Xor, by, 31),
         };
-        let limit = self.literal(31);
-        let rest = self.op3(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, by, limit);
-        self.op3(other, moved, Arg::Zmm(rest))
+        self.shifted(other, moved, rest)
     }
 
-    /// Whether a 64-bit shift is by 32 or more, into [`K`].
-    fn is_far(&mut self, i: usize) {
-        let by = self.reg(i);
-        let bit = self.literal(32);
-        self.compiler.asm.test(EVEX_Vptestmd_kr_k1_zmm_zmmm512b32, K, by, bit, 0);
+    /// Whether a 64-bit shift is by 32 or more.
+    fn is_far(&mut self, i: usize) -> Id {
+        let by = self.get(i);
+        let bit = self.with(V::And, by, 32);
+        self.signed_greater(bit, 0)
     }
 
-    fn shift_left(&mut self) -> [u8; 2] {
+    fn signed_greater(&mut self, a: Id, b: u32) -> Id {
+        self.with(V::GreaterSigned, a, b)
+    }
+
+    fn shift_left(&mut self) -> [Id; 2] {
         let [low, high] = self.wide(1);
         let by = self.count(0);
-        let up = self.op3(EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32, low, by);
-        let high = self.op3(EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32, high, by);
-        let across =
-            self.across(low, by, EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32);
-        self.is_far(0);
-        let asm = &mut self.compiler.asm;
-        asm.vector3(EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, high, high, Arg::Zmm(across), 0);
-        asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, high, Arg::Zmm(up), K);
-        asm.vector3(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, up, up, Arg::Zmm(up), K);
-        [up, high]
+        let up = self.shifted(V::Shl, low, by);
+        let high = self.shifted(V::Shl, high, by);
+        let across = self.across(low, by, V::Shr);
+        let near = self.op(V::Or, high, across);
+        let (far, zero) = (self.is_far(0), self.literal(0));
+        [self.select(far, zero, up), self.select(far, up, near)]
     }
 
-    fn shift_right(&mut self, signed: bool) -> [u8; 2] {
+    fn shift_right(&mut self, v: V) -> [Id; 2] {
         let [low, high] = self.wide(1);
         let by = self.count(0);
-        let shift =
-            if signed { EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32 } else { EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32 };
-        let down = self.op3(shift, high, by);
-        let low = self.op3(EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32, low, by);
-        let across =
-            self.across(high, by, EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32);
-        let far = if signed {
-            self.op2i(EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8, Arg::Zmm(high), 31)
-        } else {
-            self.literal_reg(0)
-        };
-        self.is_far(0);
-        let asm = &mut self.compiler.asm;
-        asm.vector3(EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, low, low, Arg::Zmm(across), 0);
-        asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, low, Arg::Zmm(down), K);
-        asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, down, Arg::Zmm(far), K);
-        [low, down]
+        let down = self.shifted(v, high, by);
+        let low = self.shifted(V::Shr, low, by);
+        let across = self.across(high, by, V::Shl);
+        let near = self.op(V::Or, low, across);
+        let sign = if v == V::Sar { self.op_imm(V::SarImm, high, 31) } else { self.literal(0) };
+        let far = self.is_far(0);
+        [self.select(far, down, near), self.select(far, sign, down)]
     }
 
-    /// The carry of `sum`, which is `a` plus something, into a mask, among enabled lanes.
-    fn below(&mut self, to: u8, a: u8, b: u8) {
-        const LESS: u8 = 1;
-        let exec = self.compiler.exec(self.chunk);
-        self.compiler.asm.compare(EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, to, a, Arg::Zmm(b), LESS, exec);
-    }
-
-    fn add_carry(&mut self) -> u8 {
-        let (a, b) = (self.reg(0), self.arg(1));
-        let sum = self.op3(ADD, a, b);
-        self.below(K, sum, a);
-        sum
-    }
-
-    fn sub_borrow(&mut self, first: usize, second: usize) -> u8 {
-        let (a, b) = (self.reg(first), self.reg(second));
-        let difference = self.op3(SUB, a, Arg::Zmm(b));
-        self.below(K, a, b);
-        difference
-    }
-
-    fn add_with_carry(&mut self) -> u8 {
-        let (a, b) = (self.reg(0), self.arg(1));
-        let first = self.op3(ADD, a, b);
-        self.below(K, first, a);
-        self.mask(2, L);
-        let sum = self.copy(Arg::Zmm(first));
-        let minus = self.literal(u32::MAX);
-        self.compiler.asm.vector3(SUB, sum, sum, minus, L);
-        self.below(L, sum, first);
-        self.compiler.asm.three(VEX_Korw_kr_kr_kr, mask(K), mask(K), mask(L));
-        sum
-    }
-
-    fn sub_with_borrow(&mut self, first: usize, second: usize) -> u8 {
-        let (a, b) = (self.reg(first), self.reg(second));
-        let difference = self.op3(SUB, a, Arg::Zmm(b));
-        self.below(K, a, b);
-        self.mask(2, L);
-        let result = self.copy(Arg::Zmm(difference));
-        let minus = self.literal(u32::MAX);
-        self.compiler.asm.vector3(ADD, result, result, minus, L);
-        // Borrowed again: the difference was 0.
-        self.below(L, difference, result);
-        self.compiler.asm.three(VEX_Korw_kr_kr_kr, mask(K), mask(K), mask(L));
-        result
-    }
-
-    fn mad_wide(&mut self) -> [u8; 2] {
-        let (a, b) = (self.reg(0), self.reg(1));
-        let low = self.op3(EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32, a, Arg::Zmm(b));
-        let high = self.mul_high(a, b, EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64);
-        let [c, d] = self.wide(2);
-        self.compiler.asm.vector3(ADD, low, low, Arg::Zmm(c), 0);
-        // The carry into the high half.
-        self.compiler.asm.compare(EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, L, low, Arg::Zmm(c), 1, 0);
-        let first = self.op3(ADD, high, Arg::Zmm(d));
-        self.below(K, first, d);
-        let sum = self.copy(Arg::Zmm(first));
-        let minus = self.literal(u32::MAX);
-        self.compiler.asm.vector3(SUB, sum, sum, minus, L);
-        self.below(L, sum, first);
-        self.compiler.asm.three(VEX_Korw_kr_kr_kr, mask(K), mask(K), mask(L));
-        [low, sum]
-    }
-
-    fn integer_of_float(&mut self) -> u8 {
-        let a = self.float_reg(0);
-        let asm = &mut self.compiler.asm;
-        asm.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, K, a, Arg::Zmm(a), 7, 0);
-        let limit = self.literal(0x4f00_0000);
-        // GE_OQ.
-        self.compiler.asm.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, L, a, limit, 0x1d, 0);
-        let to = self.literal_reg(0);
-        let to = self.copy(Arg::Zmm(to));
-        self.compiler.asm.vector2(EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae, to, Arg::Zmm(a), K);
-        let most = self.literal_reg(0x7fff_ffff);
-        self.compiler.asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, to, Arg::Zmm(most), L);
-        to
-    }
-
-    fn unsigned_of_float(&mut self) -> u8 {
-        let a = self.float_reg(0);
-        let zero = self.literal_reg(0);
-        let positive = self.op3(EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, a, Arg::Zmm(zero));
-        self.op2(EVEX_Vcvttps2udq_zmm_k1z_zmmm512b32_sae, Arg::Zmm(positive))
-    }
-
-    fn bfe(&mut self, signed: bool) -> u8 {
-        let (value, offset) = (self.reg(0), self.count(1));
-        let shift =
-            if signed { EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32 } else { EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32 };
-        let field = self.op3(shift, value, offset);
-        let width = self.count(2);
-        let one = self.literal_reg(1);
-        let ones = self.op3(EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32, one, width);
-        let minus = self.literal(u32::MAX);
-        self.compiler.asm.vector3(ADD, ones, ones, minus, 0);
-        self.compiler.asm.vector3(AND, field, field, Arg::Zmm(ones), 0);
-        if signed {
-            // The sign bit is half of the field's size; it is 0 if the width is 0.
-            self.compiler.asm.vector3(SUB, ones, ones, minus, 0);
-            let half = self.op2i(EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, Arg::Zmm(ones), 1);
-            self.compiler.asm.vector3(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, field, field, Arg::Zmm(half), 0);
-            self.compiler.asm.vector3(SUB, field, field, Arg::Zmm(half), 0);
+    /// Unsigned comparison.
+    fn above(&mut self, a: Id, b: Id) -> Id {
+        if self.is_avx512() {
+            return self.op(V::GreaterUnsigned, a, b);
         }
-        field
+        let [a, b] = [a, b].map(|value| match self.region.constant(value) {
+            Some(value) => self.literal(value ^ SIGN),
+            None => self.with(V::Xor, value, SIGN),
+        });
+        self.op(V::GreaterSigned, a, b)
     }
 
-    fn align_bit(&mut self) -> u8 {
-        let low = self.reg(1);
-        let by = self.count(2);
-        let high = self.reg(0);
-        let low = self.op3(EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32, low, by);
-        let across =
-            self.across(high, by, EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32);
-        self.compiler.asm.vector3(EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, low, low, Arg::Zmm(across), 0);
-        low
+    /// 1 where a mask is set.
+    fn ones(&mut self, mask: Id) -> Id {
+        let (one, zero) = (self.literal(1), self.literal(0));
+        self.select(mask, one, zero)
     }
 
-    fn select(&mut self) -> u8 {
+    fn add_carry(&mut self) -> (Id, Id) {
+        let (a, b) = (self.get(0), self.get(1));
+        let sum = self.op(V::Add, a, b);
+        (sum, self.above(a, sum))
+    }
+
+    fn sub_borrow(&mut self, first: usize, second: usize) -> (Id, Id) {
+        let (a, b) = (self.get(first), self.get(second));
+        (self.op(V::Sub, a, b), self.above(b, a))
+    }
+
+    fn add_with_carry(&mut self) -> (Id, Id) {
+        let (first, carry) = self.add_carry();
+        let mask = self.mask(2);
+        self.plus(first, carry, mask)
+    }
+
+    /// A number plus a carry, and whether that or what led to it overflowed.
+    fn plus(&mut self, first: Id, carried: Id, mask: Id) -> (Id, Id) {
+        let one = self.ones(mask);
+        let sum = self.op(V::Add, first, one);
+        let again = self.above(first, sum);
+        (sum, self.op(V::EitherMask, carried, again))
+    }
+
+    fn sub_with_borrow(&mut self, first: usize, second: usize) -> (Id, Id) {
+        let (difference, borrow) = self.sub_borrow(first, second);
+        let mask = self.mask(2);
+        let one = self.ones(mask);
+        let result = self.op(V::Sub, difference, one);
+        let again = self.above(result, difference);
+        (result, self.op(V::EitherMask, borrow, again))
+    }
+
+    fn mad_wide(&mut self) -> ([Id; 2], Id) {
+        let (a, b) = (self.get(0), self.get(1));
+        let low = self.op(V::Mul, a, b);
+        let high = self.mul_high(a, b, V::MulEven);
+        let [c, d] = self.wide(2);
+        let low = self.op(V::Add, low, c);
+        let carry = self.above(c, low);
+        let first = self.op(V::Add, high, d);
+        let over = self.above(d, first);
+        let (high, over) = self.plus(first, over, carry);
+        ([low, high], over)
+    }
+
+    fn signed_of_float(&mut self) -> Id {
         let a = self.float(0);
-        let to = self.copy(a);
-        let b = self.float_reg(1);
-        self.mask(2, K);
-        self.compiler.asm.vector2(EVEX_Vmovdqa32_zmm_k1z_zmmm512, to, Arg::Zmm(b), K);
-        to
+        let raw = self.region.compares(V::SignedOfF32, [a, 0, 0], 0);
+        let (zero, most) = (self.literal(0), self.literal(0x7fff_ffff));
+        let nan = self.compare_f32(a, a, UNORDERED);
+        let number = self.select(nan, zero, raw);
+        let limit = self.literal(TWO_31);
+        let large = self.compare_f32(a, limit, GREATER_OR_EQUAL);
+        self.select(large, most, number)
     }
 
-    fn compare_floats(&mut self, predicate: u8) {
-        let (a, b) = (self.float_reg(0), self.float(1));
-        self.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, a, b, predicate);
+    fn unsigned_of_float(&mut self) -> Id {
+        let (a, zero) = (self.float(0), self.literal(0));
+        // The second source if the first is a NaN.
+        let a = self.region.compares(V::MaxF32, [a, zero, 0], 0);
+        if self.is_avx512() {
+            return self.region.compares(V::UnsignedOfF32, [a, 0, 0], 0);
+        }
+        let (limit, end) = (self.literal(TWO_31), self.literal(TWO_32));
+        let large = self.compare_f32(a, limit, GREATER_OR_EQUAL);
+        let minus = self.select(large, limit, zero);
+        let rest = self.region.compares(V::SubF32, [a, minus, 0], 0);
+        let rest = self.region.compares(V::SignedOfF32, [rest, 0, 0], 0);
+        let sign = self.literal(SIGN);
+        let plus = self.select(large, sign, zero);
+        let number = self.op(V::Xor, rest, plus);
+        let too_large = self.compare_f32(a, end, GREATER_OR_EQUAL);
+        let most = self.literal(u32::MAX);
+        self.select(too_large, most, number)
     }
 
-    fn compare_signed(&mut self, predicate: u8) {
-        let (a, b) = (self.reg(0), self.arg(1));
-        self.compare(EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8, a, b, predicate);
-    }
-
-    fn compare_unsigned(&mut self, predicate: u8) {
-        let (a, b) = (self.reg(0), self.arg(1));
-        self.compare(EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, a, b, predicate);
-    }
-
-    fn median(&mut self, min: Code, max: Code) -> u8 {
-        let (a, b) = (self.reg(0), self.reg(1));
-        let c = self.arg(2);
-        let low = self.op3(min, a, Arg::Zmm(b));
-        let high = self.op3(max, a, Arg::Zmm(b));
-        self.compiler.asm.vector3(min, high, high, c, 0);
-        self.compiler.asm.vector3(max, low, low, Arg::Zmm(high), 0);
-        low
+    fn float_of_unsigned(&mut self) -> Id {
+        let a = self.get(0);
+        if self.is_avx512() {
+            return self.op(V::F32OfUnsigned, a, 0);
+        }
+        // Both halves are exact, so their sum is rounded once.
+        let high = self.op_imm(V::ShrImm, a, 16);
+        let low = self.with(V::And, a, 0xffff);
+        let [high, low] = [high, low].map(|half| self.op(V::F32OfSigned, half, 0));
+        let unit = self.literal(65536f32.to_bits());
+        self.region.compares(V::Fma, [high, unit, low], 0)
     }
 
     /// A byte of a source, as a float.
-    fn float_of_byte(&mut self, number: u8) -> u8 {
-        let a = self.reg(0);
-        let a = if number == 0 {
-            a
-        } else {
-            self.op2i(EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, Arg::Zmm(a), 8 * number)
+    fn float_of_byte(&mut self, number: u8) -> Id {
+        let a = self.get(0);
+        let a = if number == 0 { a } else { self.op_imm(V::ShrImm, a, 8 * number) };
+        let byte = if number == 3 { a } else { self.with(V::And, a, 0xff) };
+        self.op(V::F32OfSigned, byte, 0)
+    }
+
+    fn bfe(&mut self, v: V) -> Id {
+        let field = self.shift(v, 0, 1);
+        let width = self.count(2);
+        let ones = match self.region.constant(width) {
+            Some(width) => self.literal((1 << width) - 1),
+            None => {
+                let one = self.literal(1);
+                let end = self.op(V::Shl, one, width);
+                self.with(V::Add, end, u32::MAX)
+            }
         };
-        let limit = self.literal(0xff);
-        let byte = self.op3(AND, a, limit);
-        self.op2(EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er, Arg::Zmm(byte))
+        let field = self.op(V::And, field, ones);
+        if v == V::Shr {
+            return field;
+        }
+        // The sign bit is half of the field's size; it is 0 if the width is 0.
+        let end = self.with(V::Add, ones, 1);
+        let sign = self.op_imm(V::ShrImm, end, 1);
+        let flipped = self.op(V::Xor, field, sign);
+        self.op(V::Sub, flipped, sign)
+    }
+
+    fn align_bit(&mut self) -> Id {
+        let (high, low) = (self.get(0), self.get(1));
+        let by = self.count(2);
+        let low = self.shifted(V::Shr, low, by);
+        let across = self.across(high, by, V::Shl);
+        self.op(V::Or, low, across)
+    }
+
+    /// Source 1 where the mask is set, otherwise source 0.
+    fn conditional(&mut self) -> Id {
+        let (no, yes) = (self.float(0), self.float(1));
+        let mask = self.mask(2);
+        self.select(mask, yes, no)
+    }
+
+    fn compare_f32(&mut self, a: Id, b: Id, predicate: u8) -> Id {
+        self.region.compares(V::CompareF32, [a, b, 0], predicate)
+    }
+
+    fn compare_floats(&mut self, predicate: u8) -> Id {
+        let (a, b) = (self.float(0), self.float(1));
+        self.compare_f32(a, b, predicate)
+    }
+
+    /// Whether source `a` is greater than source `b`.
+    fn greater(&mut self, a: usize, b: usize, signed: bool) -> Id {
+        let (a, b) = (self.get(a), self.get(b));
+        if signed { self.op(V::GreaterSigned, a, b) } else { self.above(a, b) }
+    }
+
+    fn median(&mut self, min: V, max: V) -> Id {
+        let [a, b, c] = [0, 1, 2].map(|i| self.get(i));
+        let low = self.op(min, a, b);
+        let high = self.op(max, a, b);
+        let high = self.op(min, high, c);
+        self.op(max, low, high)
     }
 }
 
-const ADD: Code = EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
-const SUB: Code = EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32;
-const AND: Code = EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
-const OR: Code = EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
-const XOR: Code = EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
-const SHL: Code = EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32;
-const SHR: Code = EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32;
-const SAR: Code = EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32;
-const MUL: Code = EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32;
-const MIN_I: Code = EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32;
-const MAX_I: Code = EVEX_Vpmaxsd_zmm_k1z_zmm_zmmm512b32;
-const MIN_U: Code = EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32;
-const MAX_U: Code = EVEX_Vpmaxud_zmm_k1z_zmm_zmmm512b32;
-const FADD: Code = EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er;
-const FSUB: Code = EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er;
-const FMUL: Code = EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er;
+/// Truth tables of [`Build::bitwise`].
+const OR3: u8 = 0xfe;
+const XOR3: u8 = 0x96;
+const CHOOSE: u8 = 0xca;
+/// Predicates of comparisons of f32.
+const UNORDERED: u8 = 3;
+const GREATER_OR_EQUAL: u8 = 0x1d;
+/// Powers of two as f32.
+const TWO_31: u32 = 0x4f00_0000;
+const TWO_32: u32 = 0x4f80_0000;
 
-/// Rows: operations, form, operands, number of 32-bit sources, and the source that is a mask.
+/// Rows: operations, form, sources, and the source that is a mask.
 macro_rules! table {
-    ($($($op:ident)|+ => $form:ident |$lane:ident| $body:expr, $operands:ident, $sources:literal $(, mask $mask:literal)?;)*) => {
+    ($($($op:ident)|+ => $form:ident |$b:ident| $body:expr, $operands:ident $sources:literal $(, mask $mask:literal)?;)*) => {
         fn find(op: Op) -> Option<Entry> {
             Some(match op {
                 $($(Op::$op)|+ => Entry {
-                    form: Form::$form(|$lane| $body),
+                    form: Form::$form(|$b| $body),
                     operands: Operands::$operands,
                     sources: $sources,
                     mask: { let mask: Option<u8> = None; $(let mask = { let _ = mask; Some($mask) };)? mask },
@@ -727,96 +616,91 @@ macro_rules! table {
 
 #[rustfmt::skip]
 table! {
-    VMovB32 | VAccvgprReadB32 | VAccvgprWriteB32 | VAccvgprMovB32 => One |l| { let a = l.float(0); l.copy(a) }, Bits, 1;
-    VCndmaskB32 => One |l| l.select(), Bits, 2, mask 2;
-    VNotB32 => One |l| { let (a, ones) = (l.reg(0), l.literal(u32::MAX)); l.op3(XOR, a, ones) }, Integers, 1;
-    VAndB32 => One |l| l.binary(AND), Integers, 2;
-    VOrB32 => One |l| l.binary(OR), Integers, 2;
-    VXorB32 => One |l| l.binary(XOR), Integers, 2;
-    VXnorB32 => One |l| { let a = l.binary(XOR); let ones = l.literal(u32::MAX); l.op3(XOR, a, ones) }, Integers, 2;
-    VLshlrevB32 => One |l| l.shift(SHL), Integers, 2;
-    VLshrrevB32 => One |l| l.shift(SHR), Integers, 2;
-    VAshrrevI32 => One |l| l.shift(SAR), Integers, 2;
-    VLshlrevB64 => Two |l| l.shift_left(), Integers, 2;
-    VLshrrevB64 => Two |l| l.shift_right(false), Integers, 2;
-    VAshrrevI64 => Two |l| l.shift_right(true), Integers, 2;
-    VAddNcU32 | VAddNcI32 => One |l| l.binary(ADD), Integers, 2;
-    VSubNcU32 | VSubNcI32 => One |l| l.binary(SUB), Integers, 2;
-    VSubrevNcU32 => One |l| l.reversed(SUB), Integers, 2;
-    VAddCoU32 => Carry |l| l.add_carry(), Integers, 2;
-    VSubCoU32 => Carry |l| l.sub_borrow(0, 1), Integers, 2;
-    VSubrevCoU32 => Carry |l| l.sub_borrow(1, 0), Integers, 2;
-    VAddCoCiU32 => Carry |l| l.add_with_carry(), Integers, 2, mask 2;
-    VSubCoCiU32 => Carry |l| l.sub_with_borrow(0, 1), Integers, 2, mask 2;
-    VSubrevCoCiU32 => Carry |l| l.sub_with_borrow(1, 0), Integers, 2, mask 2;
-    VMinU32 => One |l| l.binary(MIN_U), Integers, 2;
-    VMaxU32 => One |l| l.binary(MAX_U), Integers, 2;
-    VMinI32 => One |l| l.binary(MIN_I), Integers, 2;
-    VMaxI32 => One |l| l.binary(MAX_I), Integers, 2;
-    VMin3U32 => One |l| l.chain(MIN_U, MIN_U), Integers, 3;
-    VMax3U32 => One |l| l.chain(MAX_U, MAX_U), Integers, 3;
-    VMin3I32 => One |l| l.chain(MIN_I, MIN_I), Integers, 3;
-    VMax3I32 => One |l| l.chain(MAX_I, MAX_I), Integers, 3;
-    VMed3U32 => One |l| l.median(MIN_U, MAX_U), Integers, 3;
-    VMed3I32 => One |l| l.median(MIN_I, MAX_I), Integers, 3;
-    VMulLoU32 => One |l| l.binary(MUL), Integers, 2;
-    VMulHiU32 => One |l| { let (a, b) = (l.reg(0), l.reg(1)); l.mul_high(a, b, EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64) }, Integers, 2;
-    VMulHiI32 => One |l| { let (a, b) = (l.reg(0), l.reg(1)); l.mul_high(a, b, EVEX_Vpmuldq_zmm_k1z_zmm_zmmm512b64) }, Integers, 2;
-    VMulU32U24 => One |l| { let (a, b) = (l.unsigned24(0), l.unsigned24(1)); l.op3(MUL, a, Arg::Zmm(b)) }, Integers, 2;
-    VMulI32I24 => One |l| { let (a, b) = (l.sign24(0), l.sign24(1)); l.op3(MUL, a, Arg::Zmm(b)) }, Integers, 2;
-    VMadU32U24 => One |l| {
-        let (a, b) = (l.unsigned24(0), l.unsigned24(1));
-        let (product, c) = (l.op3(MUL, a, Arg::Zmm(b)), l.arg(2));
-        l.op3(ADD, product, c)
-    }, Integers, 3;
-    VMadI32I24 => One |l| {
-        let (a, b) = (l.sign24(0), l.sign24(1));
-        let (product, c) = (l.op3(MUL, a, Arg::Zmm(b)), l.arg(2));
-        l.op3(ADD, product, c)
-    }, Integers, 3;
-    VMadU64U32 => WideCarry |l| l.mad_wide(), Integers, 3;
-    VAdd3U32 => One |l| l.chain(ADD, ADD), Integers, 3;
-    VAddLshlU32 => One |l| { let (a, by) = (l.binary(ADD), l.count(2)); l.op3(SHL, a, by) }, Integers, 3;
-    VLshlAddU32 => One |l| { let (a, by) = (l.reg(0), l.count(1)); let a = l.op3(SHL, a, by); let c = l.arg(2); l.op3(ADD, a, c) }, Integers, 3;
-    VLshlOrB32 => One |l| { let (a, by) = (l.reg(0), l.count(1)); let a = l.op3(SHL, a, by); let c = l.arg(2); l.op3(OR, a, c) }, Integers, 3;
-    VAndOrB32 => One |l| l.chain(AND, OR), Integers, 3;
-    VOr3B32 => One |l| l.bitwise(0xfe), Integers, 3;
-    VXor3B32 => One |l| l.bitwise(0x96), Integers, 3;
-    VBfiB32 => One |l| l.bitwise(0xca), Integers, 3;
-    VXadU32 => One |l| l.chain(XOR, ADD), Integers, 3;
-    VBfeU32 => One |l| l.bfe(false), Integers, 3;
-    VBfeI32 => One |l| l.bfe(true), Integers, 3;
-    VAlignbitB32 => One |l| l.align_bit(), Integers, 3;
-    VAddF32 => One |l| l.float_binary(FADD), Floats, 2;
-    VSubF32 => One |l| l.float_binary(FSUB), Floats, 2;
-    VSubrevF32 => One |l| l.float_reversed(FSUB), Floats, 2;
-    VMulF32 => One |l| l.float_binary(FMUL), Floats, 2;
-    VFmaF32 | VFmacF32 | VFmamkF32 | VFmaakF32 => One |l| l.float_fma(), Floats, 3;
-    VMinF32 => One |l| l.minmax(EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, OR), Floats, 2;
-    VMaxF32 => One |l| l.minmax(EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, AND), Floats, 2;
-    VFloorF32 => One |l| l.round(9), Floats, 1;
-    VCeilF32 => One |l| l.round(10), Floats, 1;
-    VTruncF32 => One |l| l.round(11), Floats, 1;
-    VRndneF32 => One |l| l.round(8), Floats, 1;
-    VCvtF32I32 => One |l| { let a = l.arg(0); l.op2(EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er, a) }, Integers, 1;
-    VCvtF32U32 => One |l| { let a = l.arg(0); l.op2(EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er, a) }, Integers, 1;
-    VCvtF32Ubyte0 => One |l| l.float_of_byte(0), Integers, 1;
-    VCvtF32Ubyte1 => One |l| l.float_of_byte(1), Integers, 1;
-    VCvtF32Ubyte2 => One |l| l.float_of_byte(2), Integers, 1;
-    VCvtF32Ubyte3 => One |l| l.float_of_byte(3), Integers, 1;
-    VCvtI32F32 => One |l| l.integer_of_float(), Bits, 1;
-    VCvtU32F32 => One |l| l.unsigned_of_float(), Bits, 1;
-    VCmpLtF32 | VCmpxLtF32 | VCmpNltF32 | VCmpxNltF32 => Mask |l| l.compare_floats(0x11), Bits, 2;
-    VCmpEqF32 | VCmpxEqF32 | VCmpNeqF32 | VCmpxNeqF32 => Mask |l| l.compare_floats(0x00), Bits, 2;
-    VCmpLeF32 | VCmpxLeF32 | VCmpNleF32 | VCmpxNleF32 => Mask |l| l.compare_floats(0x12), Bits, 2;
-    VCmpGtF32 | VCmpxGtF32 | VCmpNgtF32 | VCmpxNgtF32 => Mask |l| l.compare_floats(0x1e), Bits, 2;
-    VCmpLgF32 | VCmpxLgF32 | VCmpNlgF32 | VCmpxNlgF32 => Mask |l| l.compare_floats(0x0c), Bits, 2;
-    VCmpGeF32 | VCmpxGeF32 | VCmpNgeF32 | VCmpxNgeF32 => Mask |l| l.compare_floats(0x1d), Bits, 2;
-    VCmpUF32 | VCmpxUF32 | VCmpOF32 | VCmpxOF32 => Mask |l| l.compare_floats(0x03), Bits, 2;
-    VCmpLtI32 | VCmpxLtI32 | VCmpGeI32 | VCmpxGeI32 => Mask |l| l.compare_signed(1), Integers, 2;
-    VCmpGtI32 | VCmpxGtI32 | VCmpLeI32 | VCmpxLeI32 => Mask |l| l.compare_signed(6), Integers, 2;
-    VCmpLtU32 | VCmpxLtU32 | VCmpGeU32 | VCmpxGeU32 => Mask |l| l.compare_unsigned(1), Integers, 2;
-    VCmpGtU32 | VCmpxGtU32 | VCmpLeU32 | VCmpxLeU32 => Mask |l| l.compare_unsigned(6), Integers, 2;
+    VMovB32 | VAccvgprReadB32 | VAccvgprWriteB32 | VAccvgprMovB32 => One |b| b.float(0), Numbers 1;
+    VCndmaskB32 => One |b| b.conditional(), Numbers 2, mask 2;
+    VNotB32 => One |b| { let a = b.get(0); b.with(V::Xor, a, u32::MAX) }, Numbers 1;
+    VAndB32 => One |b| b.binary(V::And), Numbers 2;
+    VOrB32 => One |b| b.binary(V::Or), Numbers 2;
+    VXorB32 => One |b| b.binary(V::Xor), Numbers 2;
+    VXnorB32 => One |b| { let a = b.binary(V::Xor); b.with(V::Xor, a, u32::MAX) }, Numbers 2;
+    VLshlrevB32 => One |b| b.shift(V::Shl, 1, 0), Numbers 2;
+    VLshrrevB32 => One |b| b.shift(V::Shr, 1, 0), Numbers 2;
+    VAshrrevI32 => One |b| b.shift(V::Sar, 1, 0), Numbers 2;
+    VLshlrevB64 => Two |b| b.shift_left(), Numbers 2;
+    VLshrrevB64 => Two |b| b.shift_right(V::Shr), Numbers 2;
+    VAshrrevI64 => Two |b| b.shift_right(V::Sar), Numbers 2;
+    VAddNcU32 | VAddNcI32 => One |b| b.binary(V::Add), Numbers 2;
+    VSubNcU32 | VSubNcI32 => One |b| b.binary(V::Sub), Numbers 2;
+    VSubrevNcU32 => One |b| b.reversed(V::Sub), Numbers 2;
+    VAddCoU32 => Carry |b| b.add_carry(), Numbers 2;
+    VSubCoU32 => Carry |b| b.sub_borrow(0, 1), Numbers 2;
+    VSubrevCoU32 => Carry |b| b.sub_borrow(1, 0), Numbers 2;
+    VAddCoCiU32 => Carry |b| b.add_with_carry(), Numbers 2, mask 2;
+    VSubCoCiU32 => Carry |b| b.sub_with_borrow(0, 1), Numbers 2, mask 2;
+    VSubrevCoCiU32 => Carry |b| b.sub_with_borrow(1, 0), Numbers 2, mask 2;
+    VMinU32 => One |b| b.binary(V::MinUnsigned), Numbers 2;
+    VMaxU32 => One |b| b.binary(V::MaxUnsigned), Numbers 2;
+    VMinI32 => One |b| b.binary(V::MinSigned), Numbers 2;
+    VMaxI32 => One |b| b.binary(V::MaxSigned), Numbers 2;
+    VMin3U32 => One |b| b.chain(V::MinUnsigned, V::MinUnsigned), Numbers 3;
+    VMax3U32 => One |b| b.chain(V::MaxUnsigned, V::MaxUnsigned), Numbers 3;
+    VMin3I32 => One |b| b.chain(V::MinSigned, V::MinSigned), Numbers 3;
+    VMax3I32 => One |b| b.chain(V::MaxSigned, V::MaxSigned), Numbers 3;
+    VMed3U32 => One |b| b.median(V::MinUnsigned, V::MaxUnsigned), Numbers 3;
+    VMed3I32 => One |b| b.median(V::MinSigned, V::MaxSigned), Numbers 3;
+    VMulLoU32 => One |b| b.binary(V::Mul), Numbers 2;
+    VMulHiU32 => One |b| { let (x, y) = (b.get(0), b.get(1)); b.mul_high(x, y, V::MulEven) }, Numbers 2;
+    VMulHiI32 => One |b| { let (x, y) = (b.get(0), b.get(1)); b.mul_high(x, y, V::MulEvenSigned) }, Numbers 2;
+    VMulU32U24 => One |b| b.product24(false), Numbers 2;
+    VMulI32I24 => One |b| b.product24(true), Numbers 2;
+    VMadU32U24 => One |b| { let (product, c) = (b.product24(false), b.get(2)); b.op(V::Add, product, c) }, Numbers 3;
+    VMadI32I24 => One |b| { let (product, c) = (b.product24(true), b.get(2)); b.op(V::Add, product, c) }, Numbers 3;
+    VMadU64U32 => WideCarry |b| b.mad_wide(), Numbers 3;
+    VAdd3U32 => One |b| b.chain(V::Add, V::Add), Numbers 3;
+    VAddLshlU32 => One |b| { let (a, by) = (b.binary(V::Add), b.count(2)); b.shifted(V::Shl, a, by) }, Numbers 3;
+    VLshlAddU32 => One |b| { let (a, c) = (b.shift(V::Shl, 0, 1), b.get(2)); b.op(V::Add, a, c) }, Numbers 3;
+    VLshlOrB32 => One |b| { let (a, c) = (b.shift(V::Shl, 0, 1), b.get(2)); b.op(V::Or, a, c) }, Numbers 3;
+    VAndOrB32 => One |b| b.chain(V::And, V::Or), Numbers 3;
+    VOr3B32 => One |b| b.bitwise(OR3), Numbers 3;
+    VXor3B32 => One |b| b.bitwise(XOR3), Numbers 3;
+    VBfiB32 => One |b| b.bitwise(CHOOSE), Numbers 3;
+    VXadU32 => One |b| b.chain(V::Xor, V::Add), Numbers 3;
+    VBfeU32 => One |b| b.bfe(V::Shr), Numbers 3;
+    VBfeI32 => One |b| b.bfe(V::Sar), Numbers 3;
+    VAlignbitB32 => One |b| b.align_bit(), Numbers 3;
+    VAddF32 => One |b| b.float_binary(V::AddF32, 0, 1), Numbers 2;
+    VSubF32 => One |b| b.float_binary(V::SubF32, 0, 1), Numbers 2;
+    VSubrevF32 => One |b| b.float_binary(V::SubF32, 1, 0), Numbers 2;
+    VMulF32 => One |b| b.float_binary(V::MulF32, 0, 1), Numbers 2;
+    VFmaF32 | VFmacF32 | VFmamkF32 | VFmaakF32 => One |b| b.fma(), Numbers 3;
+    VPkAddF32 => Two |b| b.packed_binary(V::AddF32), Packed 2;
+    VPkMulF32 => Two |b| b.packed_binary(V::MulF32), Packed 2;
+    VPkFmaF32 => Two |b| b.packed_fma(), Packed 3;
+    VMinF32 => One |b| b.minmax(V::MinF32, V::Or), Numbers 2;
+    VMaxF32 => One |b| b.minmax(V::MaxF32, V::And), Numbers 2;
+    VFloorF32 => One |b| b.round(9), Numbers 1;
+    VCeilF32 => One |b| b.round(10), Numbers 1;
+    VTruncF32 => One |b| b.round(11), Numbers 1;
+    VRndneF32 => One |b| b.round(8), Numbers 1;
+    VCvtF32I32 => One |b| { let a = b.get(0); b.op(V::F32OfSigned, a, 0) }, Numbers 1;
+    VCvtF32U32 => One |b| b.float_of_unsigned(), Numbers 1;
+    VCvtF32Ubyte0 => One |b| b.float_of_byte(0), Numbers 1;
+    VCvtF32Ubyte1 => One |b| b.float_of_byte(1), Numbers 1;
+    VCvtF32Ubyte2 => One |b| b.float_of_byte(2), Numbers 1;
+    VCvtF32Ubyte3 => One |b| b.float_of_byte(3), Numbers 1;
+    VCvtI32F32 => One |b| b.signed_of_float(), Numbers 1;
+    VCvtU32F32 => One |b| b.unsigned_of_float(), Numbers 1;
+    VCmpLtF32 | VCmpxLtF32 | VCmpNltF32 | VCmpxNltF32 => Mask |b| b.compare_floats(0x11), Numbers 2;
+    VCmpEqF32 | VCmpxEqF32 | VCmpNeqF32 | VCmpxNeqF32 => Mask |b| b.compare_floats(0x00), Numbers 2;
+    VCmpLeF32 | VCmpxLeF32 | VCmpNleF32 | VCmpxNleF32 => Mask |b| b.compare_floats(0x12), Numbers 2;
+    VCmpGtF32 | VCmpxGtF32 | VCmpNgtF32 | VCmpxNgtF32 => Mask |b| b.compare_floats(0x1e), Numbers 2;
+    VCmpLgF32 | VCmpxLgF32 | VCmpNlgF32 | VCmpxNlgF32 => Mask |b| b.compare_floats(0x0c), Numbers 2;
+    VCmpGeF32 | VCmpxGeF32 | VCmpNgeF32 | VCmpxNgeF32 => Mask |b| b.compare_floats(0x1d), Numbers 2;
+    VCmpUF32 | VCmpxUF32 | VCmpOF32 | VCmpxOF32 => Mask |b| b.compare_floats(UNORDERED), Numbers 2;
+    VCmpLtI32 | VCmpxLtI32 | VCmpGeI32 | VCmpxGeI32 => Mask |b| b.greater(1, 0, true), Numbers 2;
+    VCmpGtI32 | VCmpxGtI32 | VCmpLeI32 | VCmpxLeI32 => Mask |b| b.greater(0, 1, true), Numbers 2;
+    VCmpLtU32 | VCmpxLtU32 | VCmpGeU32 | VCmpxGeU32 => Mask |b| b.greater(1, 0, false), Numbers 2;
+    VCmpGtU32 | VCmpxGtU32 | VCmpLeU32 | VCmpxLeU32 => Mask |b| b.greater(0, 1, false), Numbers 2;
     VCmpEqI32 | VCmpxEqI32 | VCmpEqU32 | VCmpxEqU32 | VCmpNeI32 | VCmpxNeI32 | VCmpNeU32 | VCmpxNeU32
-        => Mask |l| l.compare_unsigned(0), Integers, 2;
+        => Mask |b| b.binary(V::Equal), Numbers 2;
 }

@@ -3,7 +3,11 @@
 //! integers. AMD's instruction set documents do not describe this. AMD's emulator rocjitsu (`gfx11_dot2.h`,
 //! `gfx12_dot.h`) implements it, based on measurements of gfx1100 and gfx1201.
 //!
+//! This module computes them one at a time; [`grid`](super::grid) is for the common sizes of numbers.
+//!
 //! Factors are f32 that hold numbers of a shorter format. So is a 16-bit addend: it is exact in f32.
+
+use crate::simd::opaque;
 
 /// The format of the factors on one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +33,7 @@ impl Factors {
 
     /// The exponent of the smallest normal number.
     #[inline(always)]
-    fn least(self) -> i32 {
+    pub(super) fn least(self) -> i32 {
         match self {
             Factors::F16 | Factors::Bf8 => -14,
             Factors::Bf16 => -126,
@@ -253,9 +257,10 @@ impl Rules {
         }
     }
 
-    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products. RDNA 4 has two
-    /// or four: it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats all at once.
-    #[inline(always)]
+    /// The sum of `c` and the products of `a` and `b`, lane by lane, for numbers of any size. RDNA 3 has two
+    /// products. RDNA 4 has two or four: it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats all
+    /// at once.
+    #[inline(never)]
     pub(crate) fn sum<const N: usize, const GROUP: usize, const LANES: usize>(
         self,
         a: [[u32; LANES]; N],
@@ -263,19 +268,18 @@ impl Rules {
         c: [u32; LANES],
     ) -> [u32; LANES] {
         let mut sums = [0; LANES];
-        let mut largest = 0;
-        for lane in 0..LANES {
+        // Not unrolled.
+        for lane in 0..opaque(LANES).min(LANES) {
             let (x, y) = (column(&a, lane), column(&b, lane));
+            let mut largest = c[lane] & 0x7f80_0000;
             for i in 0..N {
                 largest = largest.max(x[i] & 0x7f80_0000).max(y[i] & 0x7f80_0000);
             }
-            largest = largest.max(c[lane] & 0x7f80_0000);
-            sums[lane] = self.finite::<N, GROUP>(x, y, c[lane]);
-        }
-        if largest == 0x7f80_0000 {
-            for lane in 0..LANES {
-                sums[lane] = self.special::<N, GROUP>(column(&a, lane), column(&b, lane), c[lane]);
-            }
+            sums[lane] = if largest == 0x7f80_0000 {
+                self.special::<N, GROUP>(x, y, c[lane])
+            } else {
+                self.finite::<N, GROUP>(x, y, c[lane])
+            };
         }
         sums
     }

@@ -1,7 +1,11 @@
 //! The arithmetic of matrix instructions: computes rows of D from rows of panels, sixteen columns at a time.
 
+use std::mem::MaybeUninit;
+use std::ptr::{addr_of, addr_of_mut};
+
 use crate::float::dot;
-use crate::simd::{D, F, G, LANES, Simd, U};
+use crate::float::grid::{Factor, Watch};
+use crate::simd::{D, F, G, LANES, Mask, Simd, U};
 
 /// Sixteen numbers of a type.
 pub(super) trait Value<S: Simd>: Copy {
@@ -443,28 +447,140 @@ fn pair<S: Simd, const FLUSH: bool>(a: [F<S>; 2], b: [F<S>; 2]) -> F<S> {
     }
 }
 
+/// The largest panel of [`dots`]. A test compares it with the table.
+pub(super) const DOTS: usize = 256;
+
+/// A panel of factors of dot products.
+#[repr(C, align(64))]
+struct Side {
+    values: [f32; DOTS],
+    exponents: [u32; DOTS],
+}
+
+impl Side {
+    /// Prepares a panel; whether all of its numbers have a common size.
+    ///
+    /// # Safety
+    /// There must be `count` numbers, a multiple of sixteen.
+    #[inline(always)]
+    unsafe fn prepare<S: Simd>(
+        to: *mut Side,
+        rules: dot::Rules,
+        side: usize,
+        panel: *const f32,
+        count: usize,
+    ) -> bool {
+        let mut uncommon = Mask::<S>::from_bits(0);
+        for at in (0..count.min(DOTS)).step_by(LANES) {
+            // SAFETY: the caller's promise; there is room for as many.
+            unsafe {
+                let factor = rules.factors::<S>(side, F::load(panel.add(at)));
+                factor.value.store(addr_of_mut!((*to).values).cast::<f32>().add(at));
+                S::store(addr_of_mut!((*to).exponents).cast::<u32>().add(at), factor.exponent.0);
+                uncommon = uncommon | dot::Rules::uncommon(factor);
+            }
+        }
+        !uncommon.any()
+    }
+
+    /// Sixteen factors.
+    ///
+    /// # Safety
+    /// They must have been prepared.
+    #[inline(always)]
+    unsafe fn factors<S: Simd>(from: *const Side, at: usize) -> Factor<S> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let exponents = addr_of!((*from).exponents).cast::<u32>();
+            let value = F::load(addr_of!((*from).values).cast::<f32>().add(at));
+            Factor { value, exponent: U(S::load(exponents.add(at))) }
+        }
+    }
+
+    /// One factor in all lanes.
+    ///
+    /// # Safety
+    /// It must have been prepared.
+    #[inline(always)]
+    unsafe fn splat<S: Simd>(from: *const Side, at: usize) -> Factor<S> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let exponent = *addr_of!((*from).exponents).cast::<u32>().add(at);
+            let value = *addr_of!((*from).values).cast::<f32>().add(at);
+            Factor { value: F::splat(value), exponent: U::splat(exponent) }
+        }
+    }
+}
+
 /// Dot products of `N` neighbours in K, as RDNA computes them. NaNs are kept as they are.
 ///
 /// # Safety
-/// See [`chain`]. There must be one block, and `N` must divide the depth.
+/// See [`chain`]. There must be one block, no panel larger than [`DOTS`], and `N` must divide the depth.
 #[inline(always)]
 pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: dot::Rules) {
-    for column in (0..p.width).step_by(LANES) {
-        for i in 0..p.n {
-            // SAFETY: see `chain`.
-            unsafe {
-                let [place] = p.places::<1>(i, column);
-                let mut sum = p.begin::<S>(place).bits().array();
-                for first in (0..p.depth).step_by(N) {
-                    let row = |k: usize| (first + k) * p.width;
-                    let a = crate::rows::from_fn(|k| [(*p.a.add(row(k) + i)).to_bits(); LANES]);
-                    let b: [_; N] =
-                        crate::rows::from_fn(|k| U::<S>(S::load(p.b.add(row(k) + column).cast())).array());
-                    sum = rules.sum::<N, 2, LANES>(a, b, sum);
+    // Two rows at a time, because each sum waits for the one before it.
+    const R: usize = 2;
+    let count = p.depth * p.width;
+    let (mut side_a, mut side_b) = (MaybeUninit::<Side>::uninit(), MaybeUninit::<Side>::uninit());
+    let (side_a, side_b) = (side_a.as_mut_ptr(), side_b.as_mut_ptr());
+    // SAFETY: see `chain`.
+    unsafe {
+        // Without vector registers there is nothing to gain.
+        let is_common = S::VEX
+            && Side::prepare::<S>(side_a, rules, 0, p.a, count)
+            && Side::prepare::<S>(side_b, rules, 1, p.b, count);
+        for column in (0..p.width).step_by(LANES) {
+            for i in (0..p.n).step_by(R) {
+                let places = p.places::<R>(i, column);
+                if is_common {
+                    let mut watch = Watch::<S>::new();
+                    let mut sums: [F<S>; R] = crate::rows::map(places, |place| p.begin(place));
+                    for first in (0..p.depth).step_by(N) {
+                        let at = |k: usize| (first + k) * p.width;
+                        let b: [_; N] = crate::rows::from_fn(|k| Side::factors::<S>(side_b, at(k) + column));
+                        for (r, sum) in sums.iter_mut().enumerate() {
+                            let a = crate::rows::from_fn(|k| Side::splat::<S>(side_a, at(k) + i + r));
+                            *sum = rules.common::<S, N, 2>(a, b, *sum, &mut watch);
+                        }
+                    }
+                    if watch.is_fine() {
+                        for (place, sum) in places.into_iter().zip(sums) {
+                            sum.store(p.to.add(place));
+                        }
+                        continue;
+                    }
                 }
-                S::store(p.to.add(place).cast(), U::<S>::from_array(sum).0);
+                for (r, place) in places.into_iter().enumerate() {
+                    slow_dots::<S, N>(p, rules, i + r, column, place);
+                }
             }
         }
+    }
+}
+
+/// Sixteen columns of a row of [`dots`], for numbers of any size.
+///
+/// # Safety
+/// See [`dots`].
+#[inline(always)]
+unsafe fn slow_dots<S: Simd, const N: usize>(
+    p: &Product<'_, f32>,
+    rules: dot::Rules,
+    i: usize,
+    column: usize,
+    place: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = p.begin::<S>(place).bits().array();
+        for first in (0..p.depth).step_by(N) {
+            let row = |k: usize| (first + k) * p.width;
+            let a = crate::rows::from_fn(|k| [(*p.a.add(row(k) + i)).to_bits(); LANES]);
+            let b: [_; N] =
+                crate::rows::from_fn(|k| U::<S>(S::load(p.b.add(row(k) + column).cast())).array());
+            sum = rules.sum::<N, 2, LANES>(a, b, sum);
+        }
+        S::store(p.to.add(place).cast(), U::<S>::from_array(sum).0);
     }
 }
 

@@ -539,6 +539,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn f_to_small_i32(a: Self::V) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { per!(2, |I, x = a| _mm256_cvttps_epi32(_mm256_castsi256_ps(x))) }
+    }
+
+    #[inline(always)]
     unsafe fn from_half(a: Self::V) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe {

@@ -444,6 +444,12 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn f_to_small_i32(a: Self::V) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_cvttps_epi32(_mm512_castsi512_ps(a)) }
+    }
+
+    #[inline(always)]
     unsafe fn f_to_u32(a: Self::V) -> Self::V {
         // SAFETY: the caller's promise. The maximum returns its second operand for NaN; values that are too
         // large become all ones.

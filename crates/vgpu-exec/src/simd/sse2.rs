@@ -364,6 +364,12 @@ impl Simd for Baseline {
     }
 
     #[inline(always)]
+    unsafe fn f_to_small_i32(a: Self::V) -> Self::V {
+        // SAFETY: every x86-64 CPU has SSE2.
+        unsafe { per!(4, |I, x = a| _mm_cvttps_epi32(_mm_castsi128_ps(x))) }
+    }
+
+    #[inline(always)]
     unsafe fn extend(a: Self::V) -> Self::D {
         // SAFETY: the caller's promise.
         unsafe { Self::join(a, Self::splat(0)) }

@@ -144,6 +144,8 @@ methods! { F:
     unordered(other: F) -> Mask = funordered;
     /// To a signed integer, saturating.
     to_i32() -> U = f_to_i32;
+    /// To a signed integer, which must be one.
+    small_to_i32() -> U = f_to_small_i32;
     /// To an unsigned integer, saturating.
     to_u32() -> U = f_to_u32;
     /// To f16 in the low halves.

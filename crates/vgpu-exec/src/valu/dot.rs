@@ -66,9 +66,8 @@ fn on_grid<S: Simd>(
     c: U<S>,
 ) -> U<S> {
     let rules = Rules { factors: [factors; 2], rounded, fourth: cx.is_gfx12() };
-    let a = [a.0.bits().array(), a.1.bits().array()];
-    let b = [b.0.bits().array(), b.1.bits().array()];
-    U::from_array(rules.sum::<2, 2, LANES>(a, b, c.array()))
+    let array = |x: F<S>| x.bits().array();
+    U::from_array(rules.sum::<2, 2, LANES>([array(a.0), array(a.1)], [array(b.0), array(b.1)], c.array()))
 }
 
 /// An f32 for which MODE disables subnormal numbers.

@@ -95,11 +95,7 @@ fn dot<S: Simd>(a: U<S>, b: U<S>, c: B<S>, factors: [Factors; 2]) -> B<S> {
 #[inline(always)]
 fn bytes<S: Simd>(word: U<S>, factors: Factors) -> [[u32; LANES]; 4] {
     let format = if factors == Factors::Bf8 { Format::Bf8 } else { Format::Fp8 };
-    let mut rows = [[0; LANES]; 4];
-    for (i, row) in (0..).zip(&mut rows) {
-        *row = widen(format, word >> (8 * i) & 0xff).array();
-    }
-    rows
+    crate::rows::from_fn(|i| widen(format, word >> (8 * i as u32) & 0xff).array())
 }
 
 ops! {

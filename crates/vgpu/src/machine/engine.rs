@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use vgpu_exec::Program;
+use vgpu_exec::{Level, Program};
+use vgpu_jit::Jit;
 
 use crate::ConfigError;
 
@@ -14,8 +15,8 @@ const WARM: u32 = 16;
 pub enum Engine {
     /// A handler for each instruction.
     Reference,
-    /// Native code for what waves enter often, and the reference engine for everything else. It needs
-    /// AVX-512.
+    /// Native code for what waves enter often, and the reference engine for everything else. It needs AVX2
+    /// or AVX-512.
     Compiled,
 }
 
@@ -27,8 +28,8 @@ impl Engine {
     pub(super) fn of_environment() -> Result<Engine, ConfigError> {
         let variable = variables::VGPU_ENGINE;
         match variable.word()? {
-            Some("compiled") if !vgpu_jit::is_supported() => {
-                Err(variable.error("compiled", "this CPU lacks AVX-512 with F, BW, CD, DQ and VL").into())
+            Some("compiled") if Jit::of(Level::detect()).is_none() => {
+                Err(variable.error("compiled", "it needs a CPU with AVX2 or AVX-512").into())
             }
             Some("compiled") => Ok(Engine::Compiled),
             _ => Ok(Engine::Reference),
@@ -43,9 +44,9 @@ impl Engine {
 
     /// A program on the engine of this process.
     pub(super) fn program(program: Program) -> Program {
-        match Engine::selected() {
-            Engine::Reference => program,
-            Engine::Compiled => program.compiled_by(&vgpu_jit::Jit, WARM),
+        match (Engine::selected(), Jit::of(Level::detect())) {
+            (Engine::Compiled, Some(jit)) => program.compiled_by(jit, WARM),
+            _ => program,
         }
     }
 }

@@ -91,11 +91,16 @@ fn check(
 }
 
 /// A program on an engine; on the compiling one, the first wave already runs native code.
-fn on(engine: Engine, program: Program) -> Program {
-    match engine {
-        Engine::Reference => program,
-        Engine::Compiled => program.compiled_by(&vgpu_jit::Jit, 0),
+fn on(engine: Engine, level: Level, program: Program) -> Program {
+    match (engine, vgpu_jit::Jit::of(level)) {
+        (Engine::Compiled, Some(jit)) => program.compiled_by(jit, 0),
+        _ => program,
     }
+}
+
+/// The levels for which there is a compiler.
+fn compilable() -> impl Iterator<Item = Level> {
+    Level::available().iter().copied().filter(|level| vgpu_jit::Jit::of(*level).is_some())
 }
 
 /// Waves of one size, and two initial states.
@@ -126,11 +131,11 @@ fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>)
             };
             let Stage { bench, backgrounds } = &mut stages[usize::from(lanes == 64)];
             let reference = Level::available().iter().map(|&level| (level, Engine::Reference));
-            let compiled = Level::available().last().map(|&level| (level, Engine::Compiled));
+            let compiled = compilable().map(|level| (level, Engine::Compiled));
             let programs: Vec<_> = reference
                 .chain(compiled)
                 .map(|(level, engine)| {
-                    ((level, engine), on(engine, Bench::program(inst, variant.isa, level)))
+                    ((level, engine), on(engine, level, Bench::program(inst, variant.isa, level)))
                 })
                 .collect();
             let mut run = |case: &Case, background: &mut State, what: &str| {

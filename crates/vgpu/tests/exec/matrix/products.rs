@@ -52,6 +52,10 @@ fn panels_are_large_enough() {
         let depth = if row.sparse { row.k / 2 } else { row.k };
         assert!(depth * width <= limits[0] && row.k * width <= limits[1] && row.n * width <= limits[2]);
         assert!(width % 16 == 0);
+        // Dot products of RDNA have panels of their own.
+        if row.family != Family::Mfma && !row.sparse && matches!(row.a, Format::F16 | Format::Bf16) {
+            assert!(row.k * width <= 256, "{:?}", row.op);
+        }
     }
 }
 

@@ -1,0 +1,398 @@
+//! Code for regions: each group of lanes from the start of the region to its end.
+
+use iced_x86::Code::*;
+use iced_x86::{Code, MemoryOperand, Register};
+use vgpu_isa::scalar;
+
+use crate::Error;
+use crate::allocate::{Inst, Place, allocate};
+use crate::asm::{Arg, FILE, Label, WAVE, When, at, broadcast, mask};
+use crate::compile::{Compiler, Version};
+use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::region::{MASKS, Node, Region};
+
+/// The registers of the host in which masks are collected: 64 and 32 bits.
+const COLLECTED: [(Register, Register); MASKS] =
+    [(Register::R15, Register::R15D), (Register::R13, Register::R13D), (Register::RBP, Register::EBP)];
+
+/// A group of lanes whose results are NaNs.
+pub(crate) struct Redo {
+    label: Label,
+    /// Where its code ends.
+    back: Label,
+    chunk: u8,
+}
+
+/// A region with such groups, and what they need.
+pub(crate) struct Redone {
+    chunks: Vec<Redo>,
+    steps: Vec<u32>,
+    slots: Vec<u8>,
+}
+
+/// The bytes of a register of the host on the stack.
+const PLACE: i32 = 64;
+/// The number of such places in the frame.
+pub(crate) const PLACES: u16 = 40;
+
+/// Emits a region.
+///
+/// # Errors
+/// If it needs too many registers.
+pub(crate) fn emit(compiler: &mut Compiler<'_>, region: &Region) -> Result<(), Error> {
+    let plan = allocate(region)?;
+    if plan.places > PLACES {
+        return Err(Error::Registers);
+    }
+    let mut redone = Redone {
+        chunks: Vec::new(),
+        steps: region.steps.clone(),
+        slots: region.masks.iter().map(|mask| mask.slot).collect(),
+    };
+    for chunk in 0..compiler.chunks() {
+        let mut lanes = Lanes { compiler, chunk, has_checked: false };
+        plan.body.iter().for_each(|inst| lanes.inst(inst));
+        let back = lanes.compiler.asm.label();
+        if plan.checks {
+            let label = lanes.compiler.asm.label();
+            lanes.leave_if_nan(label);
+            redone.chunks.push(Redo { label, back, chunk });
+        }
+        if !plan.results.is_empty() {
+            lanes.results(&plan.results);
+        }
+        for (number, (mask, (before, from))) in region.masks.iter().zip(&plan.masks).enumerate() {
+            before.iter().for_each(|inst| lanes.inst(inst));
+            lanes.collect(number, *from, mask.inverted);
+        }
+        lanes.compiler.asm.place(back);
+    }
+    for (mask, (wide, narrow)) in region.masks.iter().zip(COLLECTED) {
+        let to = at(WAVE, compiler.slot(mask.slot));
+        if compiler.input.lanes == 64 {
+            compiler.asm.write(Mov_rm64_r64, to, wide);
+        } else {
+            compiler.asm.write(Mov_rm32_r32, to, narrow);
+        }
+        compiler.exec_changed |= mask.slot == scalar::EXEC;
+    }
+    if !redone.chunks.is_empty() {
+        compiler.redone.push(redone);
+    }
+    Ok(())
+}
+
+/// A group of lanes that fills a register of the host.
+struct Lanes<'c, 'a> {
+    compiler: &'c mut Compiler<'a>,
+    chunk: u8,
+    has_checked: bool,
+}
+
+impl Lanes<'_, '_> {
+    fn host(&self) -> Host {
+        self.compiler.asm.host
+    }
+
+    fn pick(&self, avx512: Code, avx2: Code) -> Code {
+        match self.host() {
+            Host::Avx2 => avx2,
+            Host::Avx512 => avx512,
+        }
+    }
+
+    /// Memory of a leaf, for an instruction that reads it.
+    fn memory(&mut self, node: Node) -> Arg {
+        match node {
+            Node::Register(register) => {
+                Arg::Memory(at(FILE, self.compiler.register_place(register, self.chunk)))
+            }
+            Node::Literal(value) => self.compiler.asm.literal(value),
+            Node::Scalar(slot) => Arg::Memory(broadcast(WAVE, self.compiler.slot(slot))),
+            _ => Arg::Register(0),
+        }
+    }
+
+    fn arg(&mut self, place: Place) -> Arg {
+        match place {
+            Place::Register(register) => Arg::Register(register),
+            Place::Leaf(node) => self.memory(node),
+        }
+    }
+
+    /// The bits of a lane mask in scalar registers that belong to these lanes.
+    fn bits(&self, slot: u8) -> MemoryOperand {
+        let bytes = self.host().lanes() as i32 / 8;
+        at(WAVE, self.compiler.slot(slot) + bytes * i32::from(self.chunk))
+    }
+
+    fn load(&mut self, to: u8, node: Node) {
+        match node {
+            Node::Literal(0) => {
+                let code = self.pick(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, VEX_Vpxor_ymm_ymm_ymmm256);
+                self.compiler.asm.vector3(code, to, to, Arg::Register(to));
+            }
+            Node::Literal(value) => {
+                let from = self.compiler.asm.dword(value);
+                self.compiler.asm.spread(to, from);
+            }
+            Node::Scalar(slot) => {
+                let from = at(WAVE, self.compiler.slot(slot));
+                self.compiler.asm.spread(to, from);
+            }
+            Node::OddLanes => {
+                let lanes = std::array::from_fn(|lane| if lane % 2 == 1 { u32::MAX } else { 0 });
+                let from = self.compiler.asm.literal_lanes(lanes);
+                self.compiler.asm.fetch(to, from);
+            }
+            Node::Register(register) => {
+                let from = at(FILE, self.compiler.register_place(register, self.chunk));
+                self.compiler.asm.fetch(to, from);
+            }
+            Node::Lanes(slot) => self.load_mask(to, slot),
+            Node::Op(..) | Node::Check(..) => {}
+        }
+    }
+
+    /// Loads a lane mask: into a mask register, or as ones and zeros.
+    fn load_mask(&mut self, to: u8, slot: u8) {
+        let from = self.bits(slot);
+        let asm = &mut self.compiler.asm;
+        match asm.host {
+            Host::Avx512 => asm.load(VEX_Kmovw_kr_km16, mask(to), from),
+            Host::Avx2 => {
+                let bits = asm.literal_lanes(std::array::from_fn(|lane| 1 << (lane % 8)));
+                asm.vector2(VEX_Vpbroadcastb_ymm_xmmm8, to, Arg::Memory(from));
+                asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
+                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
+            }
+        }
+    }
+
+    fn place(place: u16) -> MemoryOperand {
+        at(Register::RSP, PLACE * i32::from(place))
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        match *inst {
+            Inst::Load(to, node) => self.load(to, node),
+            Inst::Copy(to, from) => self.compiler.asm.copy(to, from),
+            Inst::Spill(place, from, true) => {
+                self.compiler.asm.write(VEX_Kmovw_m16_kr, Self::place(place), mask(from));
+            }
+            Inst::Spill(place, from, false) => self.compiler.asm.store(Self::place(place), from),
+            Inst::Reload(to, place, true) => {
+                self.compiler.asm.load(VEX_Kmovw_kr_km16, mask(to), Self::place(place));
+            }
+            Inst::Reload(to, place, false) => self.compiler.asm.fetch(to, Self::place(place)),
+            Inst::Op(v, to, a, b, last, immediate) => self.operation(v, to, [a, b], last, immediate),
+            Inst::FmaOver(to, factor, addend) => {
+                let code =
+                    self.pick(EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vfmadd213ps_ymm_ymm_ymmm256);
+                let addend = self.arg(addend);
+                self.compiler.asm.vector3(code, to, factor, addend);
+            }
+            Inst::Check(a, b) => self.check(a, b),
+        }
+    }
+
+    fn operation(&mut self, v: V, to: u8, [a, b]: [u8; 2], last: Place, immediate: u8) {
+        let row = v.row();
+        let code = self.pick(row.avx512, row.avx2);
+        let host = self.host();
+        let ones = host.scratch()[0];
+        let last = self.arg(last);
+        let register = if let Arg::Register(register) = last { register } else { 0 };
+        let asm = &mut self.compiler.asm;
+        match (v, host) {
+            (V::GreaterUnsigned, _) => asm.compare(code, to, a, last, 6),
+            (V::CompareF32, Host::Avx512) => asm.compare(code, to, a, last, immediate),
+            (V::Equal | V::GreaterSigned, Host::Avx512) => asm.test(code, to, a, last),
+            (V::EitherMask, Host::Avx512) => asm.three(code, mask(to), mask(a), mask(register)),
+            (V::NotMask, Host::Avx512) => asm.two(code, mask(to), mask(register)),
+            (V::NotMask, Host::Avx2) => {
+                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, ones, ones, Arg::Register(ones));
+                asm.vector3(code, to, register, Arg::Register(ones));
+            }
+            // Masked lanes are those of the last source.
+            (V::Select, Host::Avx512) => asm.vector3k(code, to, register, Arg::Register(b), a),
+            (V::Select, Host::Avx2) => asm.vector4(code, to, register, Arg::Register(b), a),
+            (V::Ternary, _) => asm.vector3i(code, to, b, last, immediate),
+            _ => match (row.sources, row.immediate) {
+                (1, true) => asm.vector2i(code, to, last, immediate),
+                (1, false) => asm.vector2(code, to, last),
+                (_, true) => asm.vector3i(code, to, a, last, immediate),
+                (_, false) => asm.vector3(code, to, a, last),
+            },
+        }
+    }
+
+    /// Adds to the lanes in which a value is a NaN.
+    fn check(&mut self, a: u8, b: Place) {
+        const UNORDERED: u8 = 3;
+        let b = self.arg(b);
+        let first = !std::mem::replace(&mut self.has_checked, true);
+        let asm = &mut self.compiler.asm;
+        match asm.host {
+            Host::Avx512 => {
+                let [all, one, _] = SCRATCH_MASKS;
+                let to = if first { all } else { one };
+                asm.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, to, a, b, UNORDERED);
+                if !first {
+                    asm.three(VEX_Korw_kr_kr_kr, mask(all), mask(all), mask(one));
+                }
+            }
+            Host::Avx2 => {
+                let [one, all] = asm.host.scratch();
+                let to = if first { all } else { one };
+                asm.vector3i(VEX_Vcmpps_ymm_ymm_ymmm256_imm8, to, a, b, UNORDERED);
+                if !first {
+                    asm.vector3(VEX_Vpor_ymm_ymm_ymmm256, all, all, Arg::Register(one));
+                }
+            }
+        }
+    }
+
+    /// Jumps if a NaN was found in an enabled lane.
+    fn leave_if_nan(&mut self, label: Label) {
+        let exec = self.bits(scalar::EXEC);
+        let is_masked = self.compiler.version == Version::Masked;
+        let asm = &mut self.compiler.asm;
+        match asm.host {
+            Host::Avx512 => {
+                let [all, enabled, _] = SCRATCH_MASKS;
+                if is_masked {
+                    asm.load(VEX_Kmovw_kr_km16, mask(enabled), exec);
+                    asm.two(VEX_Ktestw_kr_kr, mask(all), mask(enabled));
+                } else {
+                    asm.two(VEX_Kortestw_kr_kr, mask(all), mask(all));
+                }
+            }
+            Host::Avx2 => {
+                let [_, all] = asm.host.scratch();
+                if is_masked {
+                    asm.two(VEX_Vmovmskps_r32_ymm, Register::EAX, Register::YMM0 + u32::from(all));
+                    asm.write(Test_rm8_r8, exec, Register::AL);
+                } else {
+                    let all = Register::YMM0 + u32::from(all);
+                    asm.two(VEX_Vptest_ymm_ymmm256, all, all);
+                }
+            }
+        }
+        asm.jump_if(When::NotEqual, label);
+    }
+
+    /// Writes vector registers, in the enabled lanes.
+    fn results(&mut self, results: &[(u16, Vec<Inst>, u8)]) {
+        let is_masked = self.compiler.version == Version::Masked;
+        let [old, enabled] = self.host().scratch();
+        if is_masked {
+            let to = if self.host() == Host::Avx512 { SCRATCH_MASKS[2] } else { enabled };
+            self.load_mask(to, scalar::EXEC);
+        }
+        for (register, before, from) in results {
+            before.iter().for_each(|inst| self.inst(inst));
+            let to = at(FILE, self.compiler.register_place(*register, self.chunk));
+            let asm = &mut self.compiler.asm;
+            match (is_masked, asm.host) {
+                (false, _) => asm.store(to, *from),
+                (true, Host::Avx512) => asm.store_masked(to, *from, SCRATCH_MASKS[2]),
+                (true, Host::Avx2) => {
+                    asm.fetch(old, to);
+                    let new = Arg::Register(*from);
+                    asm.vector4(VEX_Vblendvps_ymm_ymm_ymmm256_ymm, old, old, new, enabled);
+                    asm.store(to, old);
+                }
+            }
+        }
+    }
+
+    /// Adds the bits of a mask to those of the lanes before.
+    fn collect(&mut self, number: usize, from: u8, inverted: bool) {
+        let exec = self.bits(scalar::EXEC);
+        let lanes = self.host().lanes() as i32;
+        let is_masked = self.compiler.version == Version::Masked;
+        let (all, narrow) = COLLECTED[number];
+        let chunk = i32::from(self.chunk);
+        let asm = &mut self.compiler.asm;
+        let bits = if chunk == 0 { narrow } else { Register::EAX };
+        let wide = if chunk == 0 { all } else { Register::RAX };
+        match asm.host {
+            Host::Avx512 => asm.two(VEX_Kmovw_r32_kr, bits, mask(from)),
+            Host::Avx2 => asm.two(VEX_Vmovmskps_r32_ymm, bits, Register::YMM0 + u32::from(from)),
+        }
+        if inverted {
+            asm.imm(Xor_rm32_imm32, bits, (1 << lanes) - 1);
+        }
+        if is_masked {
+            let code = if lanes == 16 { Movzx_r32_rm16 } else { Movzx_r32_rm8 };
+            asm.load(code, Register::ECX, exec);
+            asm.two(And_r32_rm32, bits, Register::ECX);
+        }
+        if chunk > 0 {
+            asm.imm(Shl_rm64_imm8, wide, lanes * chunk);
+            asm.two(Or_r64_rm64, all, wide);
+        }
+    }
+}
+
+/// Bytes on the stack of what follows, with which calls find it aligned.
+const SAVED: i32 = 8 * (MASKS as i32 + 2) + 16;
+const EXEC_AT: i32 = 0;
+const CHUNK_AT: i32 = 8;
+const SLOTS_AT: i32 = 16;
+
+/// Emits code that executes a region with the handlers of its steps, in the lanes of a group only.
+pub(crate) fn redo(compiler: &mut Compiler<'_>, redone: &Redone) {
+    let lanes = compiler.asm.host.lanes() as u64;
+    let start = compiler.asm.label();
+    for Redo { label, back, chunk } in &redone.chunks {
+        compiler.asm.place(*label);
+        if *chunk == 0 {
+            for (_, narrow) in &COLLECTED[..redone.slots.len()] {
+                compiler.asm.two(Xor_r32_rm32, *narrow, *narrow);
+            }
+        }
+        // The bits of its lanes.
+        compiler.asm.constant(Register::RDX, ((1 << lanes) - 1) << (lanes * u64::from(*chunk)));
+        compiler.asm.call(start);
+        compiler.asm.jump(*back);
+    }
+    let wide = compiler.input.lanes == 64;
+    let (load, write, rax, rdx) = if wide {
+        (Mov_r64_rm64, Mov_rm64_r64, Register::RAX, Register::RDX)
+    } else {
+        (Mov_r32_rm32, Mov_rm32_r32, Register::EAX, Register::EDX)
+    };
+    let exec = at(WAVE, compiler.slot(scalar::EXEC));
+    let stack = |offset: i32| at(Register::RSP, offset);
+    compiler.asm.place(start);
+    compiler.asm.imm(Sub_rm64_imm32, Register::RSP, SAVED);
+    for (i, &slot) in redone.slots.iter().enumerate() {
+        let from = at(WAVE, compiler.slot(slot));
+        compiler.asm.load(load, rax, from);
+        compiler.asm.write(write, stack(SLOTS_AT + 8 * i as i32), rax);
+    }
+    compiler.asm.write(Mov_rm64_r64, stack(CHUNK_AT), Register::RDX);
+    compiler.asm.load(load, rax, exec);
+    compiler.asm.write(write, stack(EXEC_AT), rax);
+    compiler.asm.two(if wide { And_r64_rm64 } else { And_r32_rm32 }, rax, rdx);
+    compiler.asm.write(write, exec, rax);
+    for &step in &redone.steps {
+        compiler.call_handler(step);
+    }
+    for (i, (&slot, (all, _))) in redone.slots.iter().zip(COLLECTED).enumerate() {
+        let at_slot = at(WAVE, compiler.slot(slot));
+        compiler.asm.load(load, rax, at_slot);
+        // What the handler wrote for other lanes is zero, or was there before.
+        compiler.asm.load(Mov_r64_rm64, Register::RDX, stack(CHUNK_AT));
+        compiler.asm.two(And_r64_rm64, Register::RAX, Register::RDX);
+        compiler.asm.two(Or_r64_rm64, all, Register::RAX);
+        compiler.asm.load(load, rax, stack(SLOTS_AT + 8 * i as i32));
+        compiler.asm.write(write, at_slot, rax);
+    }
+    compiler.asm.load(load, rax, stack(EXEC_AT));
+    compiler.asm.write(write, exec, rax);
+    compiler.asm.imm(Add_rm64_imm32, Register::RSP, SAVED);
+    compiler.asm.bare(Retnq);
+}
