@@ -145,9 +145,9 @@ variables! {
         Word(&["baseline", "avx2", "avx512"]);
         else "the best that the CPU has";
     VGPU_ENGINE = "FERROCM_VGPU_ENGINE", VirtualGpu:
-        "what executes kernels: a handler for each instruction, or [native code](../internals/engine.md)";
+        "what executes kernels: a handler for each instruction, or [native code](../internals/engine.md) where there is any";
         Word(&["reference", "compiled"]);
-        else "the reference engine";
+        else "native code, if the CPU has AVX2 or AVX-512";
     VGPU_COUNTERS = "FERROCM_VGPU_COUNTERS", VirtualGpu:
         "makes dispatches write their [counters](../use/profiling.md#counters)";
         Text("table or json, with a file after a colon if wanted, such as json:FILE");

@@ -349,21 +349,19 @@ impl Allocator<'_> {
         let ids = [a, b, c];
         let is_held = |this: &Self, id: Id| this.wheres[usize::from(id)].register.is_some();
         let distinct = a != b && a != c && b != c;
-        // `a = a * b + c`, with C from memory.
-        if distinct && self.folds(c, [true; 2]) {
-            if !(is_held(self, a) && self.dies(a)) {
+        let gives_way = |this: &Self, id: Id| is_held(this, id) && this.dies(id);
+        // `a = a * b + c`
+        if distinct && !gives_way(self, c) && (gives_way(self, a) || gives_way(self, b)) {
+            if !gives_way(self, a) {
                 std::mem::swap(&mut a, &mut b);
             }
-            if is_held(self, a) && self.dies(a) {
-                let factor = self.register(b, &ids)?;
-                let to = self.register(a, &ids)?;
-                self.used(a);
-                self.used(b);
-                self.used(c);
-                self.put(id, to);
-                self.out.push(Inst::FmaOver(to, factor, Place::Leaf(self.node(c))));
-                return Ok(());
-            }
+            let to = self.register(a, &ids)?;
+            let factor = self.register(b, &ids)?;
+            let addend = self.place(c, [true; 2], &ids)?;
+            ids.iter().for_each(|id| self.used(*id));
+            self.put(id, to);
+            self.out.push(Inst::FmaOver(to, factor, addend));
+            return Ok(());
         }
         if self.folds(a, [true; 2]) && !self.folds(b, [true; 2]) {
             std::mem::swap(&mut a, &mut b);

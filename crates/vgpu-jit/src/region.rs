@@ -109,11 +109,14 @@ impl Region {
         self.steps.is_empty()
     }
 
-    /// Whether it has grown so large that it must end.
-    pub(crate) fn is_full(&self) -> bool {
+    /// Whether it has room for an instruction that writes these registers.
+    pub(crate) fn has_room(&self, written: std::ops::Range<u16>) -> bool {
         // Every result is kept until the end.
-        let results = usize::from(self.host.registers()) - 5;
-        self.registers.len() + 2 > results || self.nodes.len() + 64 > NODES || self.masks.len() + 2 > MASKS
+        let results = usize::from(self.host.registers()) - 4;
+        let known = self.registers.iter().filter(|(register, _)| written.contains(register)).count();
+        self.registers.len() - known + written.len() <= results
+            && self.nodes.len() + 64 <= NODES
+            && self.masks.len() + 2 <= MASKS
     }
 
     /// Whether an instruction that reads and writes these scalar registers must come after it.
@@ -185,6 +188,9 @@ impl Region {
 
     /// An operation on integers, bits or masks.
     pub(crate) fn op(&mut self, v: V, ids: [Id; 3], immediate: u8) -> Id {
+        if let Some(value) = self.folded(v, ids, immediate) {
+            return self.literal(value);
+        }
         let sources = v.row().sources;
         for &id in &ids[..sources] {
             // The bits of a NaN go elsewhere.
@@ -193,6 +199,23 @@ impl Region {
             }
         }
         self.pure(v, ids, immediate, false)
+    }
+
+    /// The result of an operation on constants.
+    fn folded(&self, v: V, ids: [Id; 3], immediate: u8) -> Option<u32> {
+        let a = self.constant(ids[0])?;
+        let b = if v.row().sources > 1 { self.constant(ids[1])? } else { 0 };
+        Some(match v {
+            V::Add => a.wrapping_add(b),
+            V::Sub => a.wrapping_sub(b),
+            V::And => a & b,
+            V::Or => a | b,
+            V::Xor => a ^ b,
+            V::ShlImm => a << (immediate & 31),
+            V::ShrImm => a >> (immediate & 31),
+            V::SarImm => (a as i32 >> (immediate & 31)) as u32,
+            _ => return None,
+        })
     }
 
     /// An operation that only changes the sign of a number or selects one; NaNs are checked later.

@@ -93,7 +93,13 @@ pub(crate) fn fits(region: &Region, op: Op, step: &Step) -> bool {
             _ => {}
         }
     }
-    region.admits(numbers, &masks) && !region.is_full()
+    let count = match entry.form {
+        Form::One(_) | Form::Carry(_) => 1,
+        Form::Two(_) | Form::WideCarry(_) => 2,
+        Form::Mask(_) => 0,
+    };
+    let first = step.dst.unwrap_or(0);
+    region.admits(numbers, &masks) && region.has_room(first..first + count)
 }
 
 /// Adds an operation with a native form to a region.
@@ -374,15 +380,15 @@ impl Build<'_> {
         self.shifted(other, moved, rest)
     }
 
-    /// Whether a 64-bit shift is by 32 or more.
-    fn is_far(&mut self, i: usize) -> Id {
-        let by = self.get(i);
+    /// One of two values, by whether a 64-bit shift by source 0 is by 32 or more.
+    fn if_far(&mut self, far: Id, near: Id) -> Id {
+        let by = self.get(0);
+        if let Some(by) = self.region.constant(by) {
+            return if by & 32 != 0 { far } else { near };
+        }
         let bit = self.with(V::And, by, 32);
-        self.signed_greater(bit, 0)
-    }
-
-    fn signed_greater(&mut self, a: Id, b: u32) -> Id {
-        self.with(V::GreaterSigned, a, b)
+        let is_far = self.with(V::GreaterSigned, bit, 0);
+        self.select(is_far, far, near)
     }
 
     fn shift_left(&mut self) -> [Id; 2] {
@@ -392,8 +398,8 @@ impl Build<'_> {
         let high = self.shifted(V::Shl, high, by);
         let across = self.across(low, by, V::Shr);
         let near = self.op(V::Or, high, across);
-        let (far, zero) = (self.is_far(0), self.literal(0));
-        [self.select(far, zero, up), self.select(far, up, near)]
+        let zero = self.literal(0);
+        [self.if_far(zero, up), self.if_far(up, near)]
     }
 
     fn shift_right(&mut self, v: V) -> [Id; 2] {
@@ -404,8 +410,7 @@ impl Build<'_> {
         let across = self.across(high, by, V::Shl);
         let near = self.op(V::Or, low, across);
         let sign = if v == V::Sar { self.op_imm(V::SarImm, high, 31) } else { self.literal(0) };
-        let far = self.is_far(0);
-        [self.select(far, down, near), self.select(far, sign, down)]
+        [self.if_far(down, near), self.if_far(sign, down)]
     }
 
     /// Unsigned comparison.

@@ -31,15 +31,16 @@ impl Engine {
             Some("compiled") if Jit::of(Level::detect()).is_none() => {
                 Err(variable.error("compiled", "it needs a CPU with AVX2 or AVX-512").into())
             }
-            Some("compiled") => Ok(Engine::Compiled),
-            _ => Ok(Engine::Reference),
+            Some("reference") => Ok(Engine::Reference),
+            // Without AVX2, programs stay as they are.
+            _ => Ok(Engine::Compiled),
         }
     }
 
     /// The engine of this process. No device starts if the variable's value is invalid.
     fn selected() -> Engine {
         static ENGINE: OnceLock<Engine> = OnceLock::new();
-        *ENGINE.get_or_init(|| Engine::of_environment().unwrap_or(Engine::Reference))
+        *ENGINE.get_or_init(|| Engine::of_environment().unwrap_or(Engine::Compiled))
     }
 
     /// A program on the engine of this process.
