@@ -318,6 +318,29 @@ impl Asm {
         self.created(inst);
     }
 
+    /// Any instruction with two registers and an immediate.
+    pub(crate) fn two_imm(&mut self, code: Code, a: Register, b: Register, imm: u32) {
+        let inst = Instruction::with3(code, a, b, imm);
+        self.created(inst);
+    }
+
+    /// Reads dwords at a register plus the lanes of another vector register plus an offset, in the lanes of a
+    /// mask, which becomes zero: a mask register on AVX-512, otherwise a vector register.
+    pub(crate) fn gather(&mut self, to: u8, base: Register, lanes: u8, offset: i64, k: u8) {
+        let (to, index) = (self.vector(to), self.vector(lanes));
+        let from = MemoryOperand::new(base, index, 1, offset, 4, false, Register::None);
+        match self.host {
+            Host::Avx512 => {
+                let inst = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, to, from);
+                self.masked(inst, k);
+            }
+            Host::Avx2 => {
+                let inst = Instruction::with3(Code::VEX_Vpgatherdd_ymm_vm32y_ymm, to, from, self.vector(k));
+                self.created(inst);
+            }
+        }
+    }
+
     /// Calls a label.
     pub(crate) fn call(&mut self, to: Label) {
         self.byte(0xe8);

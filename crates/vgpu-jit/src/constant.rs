@@ -66,8 +66,6 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     let asm = &mut compiler.asm;
     asm.two(Mov_r64_rm64, Register::RCX, Register::RSI);
     asm.lea(Register::RDX, Register::RSI, Register::None, bytes);
-    asm.two(Cmp_r64_rm64, Register::RDX, Register::RSI);
-    asm.jump_if(When::Below, slow);
     asm.call(check);
     asm.jump_if(When::Above, slow);
     let from = |offset: i32| -> MemoryOperand { at(Register::RSI, offset) };

@@ -82,6 +82,29 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, region: &Region) -> Result<(), E
     Ok(())
 }
 
+impl Compiler<'_> {
+    /// The bits of a lane mask in scalar registers that belong to a group of lanes.
+    pub(crate) fn lane_bits(&self, slot: u8, chunk: u8) -> MemoryOperand {
+        let bytes = self.asm.host.lanes() as i32 / 8;
+        at(WAVE, self.slot(slot) + bytes * i32::from(chunk))
+    }
+
+    /// Loads a lane mask: into a mask register, or as ones and zeros.
+    pub(crate) fn load_mask(&mut self, to: u8, slot: u8, chunk: u8) {
+        let from = self.lane_bits(slot, chunk);
+        let asm = &mut self.asm;
+        match asm.host {
+            Host::Avx512 => asm.load(VEX_Kmovw_kr_km16, mask(to), from),
+            Host::Avx2 => {
+                let bits = asm.literal_lanes(std::array::from_fn(|lane| 1 << (lane % 8)));
+                asm.vector2(VEX_Vpbroadcastb_ymm_xmmm8, to, Arg::Memory(from));
+                asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
+                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
+            }
+        }
+    }
+}
+
 /// A group of lanes that fills a register of the host.
 struct Lanes<'c, 'a> {
     compiler: &'c mut Compiler<'a>,
@@ -122,8 +145,7 @@ impl Lanes<'_, '_> {
 
     /// The bits of a lane mask in scalar registers that belong to these lanes.
     fn bits(&self, slot: u8) -> MemoryOperand {
-        let bytes = self.host().lanes() as i32 / 8;
-        at(WAVE, self.compiler.slot(slot) + bytes * i32::from(self.chunk))
+        self.compiler.lane_bits(slot, self.chunk)
     }
 
     fn load(&mut self, to: u8, node: Node) {
@@ -149,23 +171,8 @@ impl Lanes<'_, '_> {
                 let from = at(FILE, self.compiler.register_place(register, self.chunk));
                 self.compiler.asm.fetch(to, from);
             }
-            Node::Lanes(slot) => self.load_mask(to, slot),
+            Node::Lanes(slot) => self.compiler.load_mask(to, slot, self.chunk),
             Node::Op(..) | Node::Check(..) => {}
-        }
-    }
-
-    /// Loads a lane mask: into a mask register, or as ones and zeros.
-    fn load_mask(&mut self, to: u8, slot: u8) {
-        let from = self.bits(slot);
-        let asm = &mut self.compiler.asm;
-        match asm.host {
-            Host::Avx512 => asm.load(VEX_Kmovw_kr_km16, mask(to), from),
-            Host::Avx2 => {
-                let bits = asm.literal_lanes(std::array::from_fn(|lane| 1 << (lane % 8)));
-                asm.vector2(VEX_Vpbroadcastb_ymm_xmmm8, to, Arg::Memory(from));
-                asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
-                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
-            }
         }
     }
 
@@ -288,7 +295,7 @@ impl Lanes<'_, '_> {
         let [old, enabled] = self.host().scratch();
         if is_masked {
             let to = if self.host() == Host::Avx512 { SCRATCH_MASKS[2] } else { enabled };
-            self.load_mask(to, scalar::EXEC);
+            self.compiler.load_mask(to, scalar::EXEC, self.chunk);
         }
         for (register, before, from) in results {
             before.iter().for_each(|inst| self.inst(inst));

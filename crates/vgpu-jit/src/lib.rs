@@ -12,6 +12,7 @@
 //! | `allocate` | which register of the host holds which value |
 //! | `emit` | code for regions |
 //! | `memory` | loads and stores |
+//! | `groups` | those of groups of lanes with patterns of their own |
 //! | `constant` | loads into scalar registers |
 //! | `scalar` | scalar instructions |
 //! | `host` | the vector instructions of the host |
@@ -30,6 +31,7 @@ mod asm;
 mod compile;
 mod constant;
 mod emit;
+mod groups;
 mod host;
 mod memory;
 mod pages;

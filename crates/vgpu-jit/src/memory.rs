@@ -12,14 +12,14 @@ use vgpu_exec::native::{Source, Step};
 
 /// An operation: the dwords of each lane.
 #[derive(Clone, Copy)]
-struct Entry {
-    dwords: u8,
-    store: bool,
-    place: Place,
+pub(crate) struct Entry {
+    pub(crate) dwords: u8,
+    pub(crate) store: bool,
+    pub(crate) place: Place,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     /// LDS, once.
     Lds,
     /// LDS, at two offsets.
@@ -54,7 +54,7 @@ fn accepts(entry: &Entry, step: &Step) -> bool {
 pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     let Some(entry) = find(op).filter(|entry| accepts(entry, step)) else { return false };
     let slow = compiler.asm.label();
-    let mut access = Access { compiler, step, entry, slow };
+    let mut access = Access { compiler, step, entry, slow, from: BASE };
     if entry.store {
         access.stores()
     } else {
@@ -65,36 +65,39 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
 }
 
 /// LDS, or the part of all lanes' addresses that is the same.
-const BASE: Register = Register::RSI;
-/// The address of a group's first lane, relative to [`BASE`].
-const FIRST: Register = Register::RAX;
+pub(crate) const BASE: Register = Register::RSI;
+/// The address of a group's first lane, relative to [`Access::from`].
+pub(crate) const FIRST: Register = Register::RAX;
 /// Registers of the host: the lanes' addresses, their differences to the first one, the high half of the
 /// wave's first address, data, and intermediate results.
-const OFFSETS: u8 = 0;
-const DIFFERENCES: u8 = 1;
+pub(crate) const OFFSETS: u8 = 0;
+pub(crate) const DIFFERENCES: u8 = 1;
 const HIGH: u8 = 2;
-const DATA: [u8; 4] = [3, 4, 5, 6];
-const TEMPS: [u8; 8] = [7, 8, 9, 10, 11, 12, 13, 14];
+pub(crate) const DATA: [u8; 4] = [3, 4, 5, 6];
+pub(crate) const TEMPS: [u8; 8] = [7, 8, 9, 10, 11, 12, 13, 14];
 
-struct Access<'c, 'a> {
-    compiler: &'c mut Compiler<'a>,
-    step: &'c Step,
-    entry: Entry,
+/// An access of a wave.
+pub(crate) struct Access<'c, 'a> {
+    pub(crate) compiler: &'c mut Compiler<'a>,
+    pub(crate) step: &'c Step,
+    pub(crate) entry: Entry,
     /// Where the handler is called.
-    slow: Label,
+    pub(crate) slow: Label,
+    /// What [`FIRST`] is relative to.
+    pub(crate) from: Register,
 }
 
 impl Access<'_, '_> {
-    fn lanes(&self) -> u32 {
+    pub(crate) fn lanes(&self) -> u32 {
         self.compiler.asm.host.lanes() as u32
     }
 
-    fn bytes(&self) -> u32 {
+    pub(crate) fn bytes(&self) -> u32 {
         u32::from(self.entry.dwords) * 4
     }
 
     /// The offsets of the accesses of a lane.
-    fn shifts(&self) -> Vec<u32> {
+    pub(crate) fn shifts(&self) -> Vec<u32> {
         match self.entry.place {
             Place::LdsTwice => self.step.offsets.to_vec(),
             Place::Lds => vec![self.step.offset as u32],
@@ -103,7 +106,7 @@ impl Access<'_, '_> {
     }
 
     /// The first register of the data of each access.
-    fn registers(&self) -> Vec<u16> {
+    pub(crate) fn registers(&self) -> Vec<u16> {
         let vector = |i: usize| if let Source::Vector(register) = self.step.src[i] { register } else { 0 };
         match (self.entry.store, self.entry.place) {
             (false, Place::LdsTwice) => {
@@ -116,8 +119,22 @@ impl Access<'_, '_> {
         }
     }
 
+    /// Groups of lanes with the offset and the first register of each access, in the order of the handlers: all
+    /// accesses of sixteen lanes, then those of the next ones.
+    pub(crate) fn order(&self) -> Vec<(u8, u32, u16)> {
+        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
+        let groups = (16 / self.lanes()) as u8;
+        let mut order = Vec::new();
+        for sixteen in (0..self.compiler.chunks()).step_by(groups.into()) {
+            for &(shift, first) in &accesses {
+                order.extend((sixteen..sixteen + groups).map(|chunk| (chunk, shift, first)));
+            }
+        }
+        order
+    }
+
     /// The smallest of the offsets, which is added to the lanes' addresses, and the bytes from there on.
-    fn extent(&self) -> (u32, u32) {
+    pub(crate) fn extent(&self) -> (u32, u32) {
         let shifts = self.shifts();
         let least = shifts.iter().copied().min().unwrap_or(0);
         let most = shifts.iter().copied().max().unwrap_or(0);
@@ -125,12 +142,12 @@ impl Access<'_, '_> {
     }
 
     /// A vector register's lanes in the register file.
-    fn file(&self, register: u16, chunk: u8) -> MemoryOperand {
+    pub(crate) fn file(&self, register: u16, chunk: u8) -> MemoryOperand {
         at(FILE, self.compiler.register_place(register, chunk))
     }
 
     /// Jumps unless two registers are equal in all lanes.
-    fn unless_equal(&mut self, a: u8, b: Arg, to: Label) {
+    pub(crate) fn unless_equal(&mut self, a: u8, b: Arg, to: Label) {
         let asm = &mut self.compiler.asm;
         match asm.host {
             Host::Avx512 => {
@@ -201,7 +218,7 @@ impl Access<'_, '_> {
     }
 
     /// The first lane in all lanes.
-    fn spread_first(&mut self, to: u8, from: u8) {
+    pub(crate) fn spread_first(&mut self, to: u8, from: u8) {
         let asm = &mut self.compiler.asm;
         let code = match asm.host {
             Host::Avx512 => EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
@@ -212,7 +229,7 @@ impl Access<'_, '_> {
 
     /// Reads the addresses of a group's lanes: that of the first one, with the smallest offset, goes to
     /// [`FIRST`].
-    fn addresses(&mut self, chunk: u8) {
+    pub(crate) fn addresses(&mut self, chunk: u8) {
         let Source::Vector(register) = self.step.src[0] else { return };
         let from = self.file(register, chunk);
         let (least, _) = self.extent();
@@ -233,7 +250,7 @@ impl Access<'_, '_> {
     }
 
     /// The addresses of consecutive lanes, less the first.
-    fn steps(&mut self) -> Arg {
+    pub(crate) fn steps(&mut self) -> Arg {
         let bytes = self.bytes();
         Arg::Memory(self.compiler.asm.literal_lanes(std::array::from_fn(|lane| lane as u32 * bytes)))
     }
@@ -272,7 +289,7 @@ impl Access<'_, '_> {
     }
 
     /// Jumps to the handler unless so many bytes at [`FIRST`] may be accessed.
-    fn check(&mut self, bytes: u32) {
+    pub(crate) fn check(&mut self, bytes: u32) {
         let slow = self.slow;
         let layout = self.compiler.input.layout;
         if self.entry.place != Place::Global {
@@ -300,25 +317,7 @@ impl Access<'_, '_> {
     /// Memory at [`FIRST`] plus some bytes.
     fn memory(&self, shift: u32) -> MemoryOperand {
         let shift = i64::from(shift);
-        MemoryOperand::new(BASE, FIRST, 1, shift, u32::from(shift != 0), false, Register::None)
-    }
-
-    /// In code for waves with disabled lanes: jumps to the handler if some lanes of a group are enabled, and
-    /// to the label if none is.
-    fn enabled(&mut self, chunk: u8, none: Label) {
-        if self.compiler.version == Version::Full {
-            return;
-        }
-        let lanes = self.lanes();
-        let exec = self.compiler.slot(scalar::EXEC) + i32::from(chunk) * lanes as i32 / 8;
-        let load = if lanes == 16 { Movzx_r32_rm16 } else { Movzx_r32_rm8 };
-        let slow = self.slow;
-        let asm = &mut self.compiler.asm;
-        asm.load(load, Register::ECX, at(WAVE, exec));
-        asm.two(Test_rm32_r32, Register::ECX, Register::ECX);
-        asm.jump_if(When::Equal, none);
-        asm.imm(Cmp_rm32_imm32, Register::ECX, (1 << lanes) - 1);
-        asm.jump_if(When::NotEqual, slow);
+        MemoryOperand::new(self.from, FIRST, 1, shift, u32::from(shift != 0), false, Register::None)
     }
 
     /// Accesses of the whole wave to consecutive places, if all lanes are enabled and this is so. Otherwise code
@@ -340,12 +339,9 @@ impl Access<'_, '_> {
             self.compiler.asm.imm(Add_rm32_imm32, Register::EAX, least as i32);
         }
         self.check(span + self.compiler.input.lanes as u32 * bytes);
-        // The second accesses of all lanes follow the first ones.
-        for (shift, first) in self.shifts().into_iter().zip(self.registers()) {
-            for chunk in 0..self.compiler.chunks() {
-                let place = shift - least + u32::from(chunk) * self.lanes() * bytes;
-                each(self, place, first, chunk);
-            }
+        for (chunk, shift, first) in self.order() {
+            let place = shift - least + u32::from(chunk) * self.lanes() * bytes;
+            each(self, place, first, chunk);
         }
         Some(other)
     }
@@ -369,85 +365,8 @@ impl Access<'_, '_> {
         self.compiler.asm.place(end);
     }
 
-    /// Loads of groups with patterns of their own.
-    fn group_loads(&mut self) {
-        let (least, span) = self.extent();
-        let bytes = self.bytes();
-        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
-        let dwords = usize::from(self.entry.dwords);
-        // The data's registers, the part of the access it comes from, and where it waits.
-        let mut waiting: Vec<(u16, u8, i32)> = Vec::new();
-        let overwrites = self.overwrites_addresses();
-        for chunk in 0..self.compiler.chunks() {
-            let (same, done, none) =
-                (self.compiler.asm.label(), self.compiler.asm.label(), self.compiler.asm.label());
-            self.enabled(chunk, none);
-            self.addresses(chunk);
-            let steps = self.steps();
-            self.unless_equal(DIFFERENCES, steps, same);
-            self.check(span + self.lanes() * bytes);
-            for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
-                self.load_consecutive(shift - least, values);
-            }
-            self.compiler.asm.jump(done);
-            self.compiler.asm.place(same);
-            let zero = self.compiler.asm.literal(0);
-            self.unless_equal(DIFFERENCES, zero, self.slow);
-            self.check(span + bytes);
-            for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
-                self.load_same(shift - least, values);
-            }
-            self.compiler.asm.place(done);
-            // Whether handlers can still be called for the whole wave.
-            let mut puts = Vec::new();
-            for ((_, first), values) in accesses.iter().zip(DATA.chunks(dwords)) {
-                for (i, &value) in values.iter().enumerate() {
-                    let register = first + i as u16;
-                    let to = if overwrites {
-                        let place = 64 * waiting.len() as i32;
-                        waiting.push((register, chunk, place));
-                        at(Register::RSP, place)
-                    } else {
-                        self.file(register, chunk)
-                    };
-                    self.compiler.asm.store(to, value);
-                    puts.push((register, to));
-                }
-            }
-            if overwrites && self.compiler.version == Version::Masked {
-                let next = self.compiler.asm.label();
-                self.compiler.asm.jump(next);
-                self.compiler.asm.place(none);
-                for (register, to) in puts {
-                    let from = self.file(register, chunk);
-                    self.compiler.asm.fetch(DATA[0], from);
-                    self.compiler.asm.store(to, DATA[0]);
-                }
-                self.compiler.asm.place(next);
-            } else {
-                self.compiler.asm.place(none);
-            }
-        }
-        for (register, chunk, place) in waiting {
-            let to = self.file(register, chunk);
-            self.compiler.asm.fetch(DATA[0], at(Register::RSP, place));
-            self.compiler.asm.store(to, DATA[0]);
-        }
-    }
-
-    /// Whether the data's registers are also the addresses'.
-    fn overwrites_addresses(&self) -> bool {
-        let Source::Vector(address) = self.step.src[0] else { return false };
-        let wide = self.entry.place == Place::Global && !matches!(self.step.src[2], Source::Scalar(_));
-        let addresses = address..address + 1 + u16::from(wide);
-        self.registers().into_iter().any(|first| {
-            let end = first + u16::from(self.entry.dwords);
-            first < addresses.end && addresses.start < end
-        })
-    }
-
     /// One place for all lanes, in one access, so that they see the same value.
-    fn load_same(&mut self, shift: u32, values: &[u8]) {
+    pub(crate) fn load_same(&mut self, shift: u32, values: &[u8]) {
         let from = self.memory(shift);
         let asm = &mut self.compiler.asm;
         let (wide, all, shuffle) = match asm.host {
@@ -472,7 +391,7 @@ impl Access<'_, '_> {
     }
 
     /// Consecutive lanes. Memory is read once, because it may change.
-    fn load_consecutive(&mut self, shift: u32, values: &[u8]) {
+    pub(crate) fn load_consecutive(&mut self, shift: u32, values: &[u8]) {
         let size = 4 * self.lanes();
         if let [one] = *values {
             let from = self.memory(shift);
@@ -564,43 +483,7 @@ impl Access<'_, '_> {
         }
     }
 
-    /// Stores of groups with patterns of their own.
-    fn group_stores(&mut self) {
-        let (least, span) = self.extent();
-        let bytes = self.bytes();
-        // Nothing is written before all of it is known to be allowed.
-        for chunk in 0..self.compiler.chunks() {
-            let (next, none) = (self.compiler.asm.label(), self.compiler.asm.label());
-            let first = at(Register::RSP, 8 * i32::from(chunk));
-            self.enabled(chunk, none);
-            self.addresses(chunk);
-            let steps = self.steps();
-            self.unless_equal(DIFFERENCES, steps, self.slow);
-            self.check(span + self.lanes() * bytes);
-            self.compiler.asm.write(Mov_rm64_r64, first, FIRST);
-            if self.compiler.version == Version::Masked {
-                self.compiler.asm.jump(next);
-                self.compiler.asm.place(none);
-                self.compiler.asm.memory_imm(Mov_rm64_imm32, first, -1);
-            }
-            self.compiler.asm.place(next);
-        }
-        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
-        for (shift, register) in accesses {
-            for chunk in 0..self.compiler.chunks() {
-                let next = self.compiler.asm.label();
-                self.compiler.asm.load(Mov_r64_rm64, FIRST, at(Register::RSP, 8 * i32::from(chunk)));
-                if self.compiler.version == Version::Masked {
-                    self.compiler.asm.two(Test_rm64_r64, FIRST, FIRST);
-                    self.compiler.asm.jump_if(When::Negative, next);
-                }
-                self.store_consecutive(shift - least, register, chunk);
-                self.compiler.asm.place(next);
-            }
-        }
-    }
-
-    fn store_consecutive(&mut self, shift: u32, first: u16, chunk: u8) {
+    pub(crate) fn store_consecutive(&mut self, shift: u32, first: u16, chunk: u8) {
         let dwords = usize::from(self.entry.dwords);
         let size = 4 * self.lanes();
         for (i, &to) in (0..).zip(&DATA[..dwords]) {
@@ -678,6 +561,10 @@ pub(crate) fn subroutines(compiler: &mut Compiler<'_>) {
         let Some(label) = label else { continue };
         let asm = &mut compiler.asm;
         asm.place(label);
+        let refused = asm.label();
+        // Around the end of the address space.
+        asm.two(Cmp_r64_rm64, Register::RDX, Register::RCX);
+        asm.jump_if(When::BelowOrEqual, refused);
         for number in 0..ranges.count {
             let range = ranges.first + number * ranges.size;
             let next = asm.label();
@@ -692,6 +579,7 @@ pub(crate) fn subroutines(compiler: &mut Compiler<'_>) {
             asm.bare(Retnq);
             asm.place(next);
         }
+        asm.place(refused);
         // Not equal and without carry: above.
         asm.imm(Mov_r32_imm32, Register::ECX, 1);
         asm.imm(Cmp_rm32_imm32, Register::ECX, 0);

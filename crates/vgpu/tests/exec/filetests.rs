@@ -1,5 +1,6 @@
 //! Tests of single instructions: `tests/filetests/exec` lists registers and memory before and after each.
 
+mod accesses;
 mod engines;
 mod file;
 mod spread;

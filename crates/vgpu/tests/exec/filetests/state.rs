@@ -97,7 +97,7 @@ impl State {
         }
     }
 
-    fn write(&mut self, place: Place, index: usize, bytes: &[u8]) {
+    pub(super) fn write(&mut self, place: Place, index: usize, bytes: &[u8]) {
         let words: Vec<u32> =
             bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
         match place {

@@ -1,0 +1,328 @@
+//! Loads and stores of groups of lanes with patterns of their own.
+
+use iced_x86::Code::*;
+use iced_x86::{MemoryOperand, Register};
+use vgpu_exec::native::Source;
+use vgpu_isa::scalar;
+
+use crate::asm::{Arg, Label, WAVE, When, at, mask, xmm};
+use crate::compile::Version;
+use crate::host::{Host, SCRATCH_MASKS};
+use crate::memory::{Access, BASE, DATA, DIFFERENCES, FIRST, OFFSETS, Place, TEMPS};
+
+/// The first place that enabled lanes access.
+const NEAR: Register = Register::R8;
+/// The smallest address in all lanes.
+const LEAST: u8 = 2;
+
+impl Access<'_, '_> {
+    /// In code for waves with disabled lanes: jumps if no lane of a group is enabled, and if only some are.
+    fn enabled(&mut self, chunk: u8, none: Label, some: Label) {
+        if self.compiler.version == Version::Full {
+            return;
+        }
+        let lanes = self.lanes();
+        let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+        let load = if lanes == 16 { Movzx_r32_rm16 } else { Movzx_r32_rm8 };
+        let asm = &mut self.compiler.asm;
+        asm.load(load, Register::ECX, exec);
+        asm.two(Test_rm32_r32, Register::ECX, Register::ECX);
+        asm.jump_if(When::Equal, none);
+        asm.imm(Cmp_rm32_imm32, Register::ECX, (1 << lanes) - 1);
+        asm.jump_if(When::NotEqual, some);
+    }
+
+    /// The smallest and the largest address of the enabled lanes, in EAX and EDX.
+    fn extremes(&mut self, register: u16) {
+        let host = self.compiler.asm.host;
+        let is_masked = self.compiler.version == Version::Masked;
+        // On AVX2, disabled lanes are those with zeros, so the complement of the smallest is the largest.
+        let complement = is_masked && host == Host::Avx2;
+        let (min, max) = match host {
+            Host::Avx512 => (EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32, EVEX_Vpmaxud_zmm_k1z_zmm_zmmm512b32),
+            Host::Avx2 => (VEX_Vpminud_ymm_ymm_ymmm256, VEX_Vpmaxud_ymm_ymm_ymmm256),
+        };
+        let [least, most, enabled, lanes] = [TEMPS[0], TEMPS[1], TEMPS[2], TEMPS[3]];
+        if is_masked {
+            let zero = Arg::Register(most);
+            let xor = match host {
+                Host::Avx512 => EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
+                Host::Avx2 => VEX_Vpxor_ymm_ymm_ymmm256,
+            };
+            self.compiler.asm.vector3(xor, most, most, zero);
+            match host {
+                Host::Avx512 => {
+                    let ones = self.compiler.asm.dword(u32::MAX);
+                    self.compiler.asm.spread(least, ones);
+                }
+                Host::Avx2 => self.compiler.asm.vector3(xor, least, least, Arg::Register(least)),
+            }
+        }
+        for chunk in 0..self.compiler.chunks() {
+            let from = self.file(register, chunk);
+            match (is_masked, host) {
+                (false, _) if chunk == 0 => {
+                    self.compiler.asm.fetch(least, from);
+                    self.compiler.asm.copy(most, least);
+                }
+                (false, _) => {
+                    self.compiler.asm.vector3(min, least, least, Arg::Memory(from));
+                    self.compiler.asm.vector3(max, most, most, Arg::Memory(from));
+                }
+                (true, Host::Avx512) => {
+                    let k = SCRATCH_MASKS[0];
+                    self.compiler.load_mask(k, scalar::EXEC, chunk);
+                    self.compiler.asm.vector3k(min, least, least, Arg::Memory(from), k);
+                    self.compiler.asm.vector3k(max, most, most, Arg::Memory(from), k);
+                }
+                (true, Host::Avx2) => {
+                    self.compiler.load_mask(enabled, scalar::EXEC, chunk);
+                    let asm = &mut self.compiler.asm;
+                    asm.fetch(lanes, from);
+                    let (x, on) = (lanes, Arg::Register(enabled));
+                    asm.vector3(VEX_Vpandn_ymm_ymm_ymmm256, TEMPS[4], x, on);
+                    asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, x, x, on);
+                    asm.vector3(max, least, least, Arg::Register(TEMPS[4]));
+                    asm.vector3(max, most, most, Arg::Register(x));
+                }
+            }
+        }
+        self.reduce(
+            least,
+            if complement { VEX_Vpmaxud_xmm_xmm_xmmm128 } else { VEX_Vpminud_xmm_xmm_xmmm128 },
+        );
+        self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(least));
+        if complement {
+            self.compiler.asm.one(Not_rm32, Register::EAX);
+        }
+        self.reduce(most, VEX_Vpmaxud_xmm_xmm_xmmm128);
+        self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EDX, xmm(most));
+    }
+
+    /// Reduces a vector register with an operation to its first lane.
+    fn reduce(&mut self, number: u8, operation: iced_x86::Code) {
+        let other = TEMPS[5];
+        let asm = &mut self.compiler.asm;
+        let ymm = Register::YMM0 + u32::from(number);
+        let parts: &[(bool, u32)] = match asm.host {
+            Host::Avx512 => &[(true, 1), (true, 2), (true, 3)],
+            Host::Avx2 => &[(false, 1)],
+        };
+        // The other quarters, before the first is changed.
+        for (i, &(wide, part)) in (0..).zip(parts) {
+            let to = xmm(other + i as u8);
+            if wide {
+                let zmm = Register::ZMM0 + u32::from(number);
+                asm.two_imm(EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, to, zmm, part);
+            } else {
+                asm.two_imm(VEX_Vextracti128_xmmm128_ymm_imm8, to, ymm, part);
+            }
+        }
+        let all = xmm(number);
+        for i in 0..parts.len() as u8 {
+            asm.three(operation, all, all, xmm(other + i));
+        }
+        for order in [0x4e, 0xb1] {
+            asm.two_imm(VEX_Vpshufd_xmm_xmmm128_imm8, xmm(other), all, order);
+            asm.three(operation, all, all, xmm(other));
+        }
+    }
+
+    /// Jumps to the handler unless everything from the smallest to the largest address of enabled lanes may be
+    /// accessed. Then [`NEAR`] is the first of these places, and the lanes of [`LEAST`] its address.
+    fn check_extent(&mut self) {
+        let Source::Vector(register) = self.step.src[0] else { return };
+        let (least, span) = self.extent();
+        let end = least + span + self.bytes();
+        self.extremes(register);
+        let slow = self.slow;
+        let asm = &mut self.compiler.asm;
+        // Distances must be positive as numbers of 32 bits.
+        asm.two(Mov_r32_rm32, Register::ECX, Register::EDX);
+        asm.two(Sub_r32_rm32, Register::ECX, Register::EAX);
+        asm.jump_if(When::Negative, slow);
+        asm.two(VEX_Vmovd_xmm_rm32, xmm(LEAST), Register::EAX);
+        asm.lea(NEAR, BASE, Register::RAX, 0);
+        if self.entry.place == Place::Global {
+            let check = self.compiler.check(self.entry.store);
+            let asm = &mut self.compiler.asm;
+            asm.two(Mov_r64_rm64, Register::RCX, NEAR);
+            asm.lea(Register::RDX, BASE, Register::RDX, end as i32);
+            asm.call(check);
+            asm.jump_if(When::Above, slow);
+        } else {
+            let size = at(WAVE, self.compiler.input.layout.lds_size);
+            let asm = &mut self.compiler.asm;
+            asm.imm(Add_rm64_imm32, Register::RDX, end as i32);
+            asm.load(Mov_r32_rm32, Register::ECX, size);
+            asm.two(Cmp_r64_rm64, Register::RDX, Register::RCX);
+            asm.jump_if(When::Above, slow);
+        }
+        self.spread_first(LEAST, LEAST);
+    }
+
+    /// Loads of groups with patterns of their own.
+    pub(crate) fn group_loads(&mut self) {
+        let Source::Vector(address) = self.step.src[0] else { return };
+        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
+        let dwords = usize::from(self.entry.dwords);
+        let is_masked = self.compiler.version == Version::Masked;
+        let end = self.compiler.asm.label();
+        if is_masked {
+            let exec = at(WAVE, self.compiler.slot(scalar::EXEC));
+            let code = if self.compiler.input.lanes == 64 { Cmp_rm64_imm8 } else { Cmp_rm32_imm8 };
+            self.compiler.asm.memory_imm(code, exec, 0);
+            self.compiler.asm.jump_if(When::Equal, end);
+        }
+        self.check_extent();
+        self.from = NEAR;
+        // The data's registers, and where they wait.
+        let mut waiting: Vec<(u16, u8, i32)> = Vec::new();
+        // Handlers need the addresses.
+        let overwrites = dwords > 1 && self.overwrites_addresses();
+        for chunk in 0..self.compiler.chunks() {
+            let [same, any, some, done, none] = [0; 5].map(|_| self.compiler.asm.label());
+            let partly = if dwords == 1 { some } else { self.slow };
+            self.enabled(chunk, none, partly);
+            let from = self.file(address, chunk);
+            self.near_address(from);
+            let steps = self.steps();
+            self.unless_equal(DIFFERENCES, steps, same);
+            for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                self.load_consecutive(*shift, values);
+            }
+            self.compiler.asm.jump(done);
+            self.compiler.asm.place(same);
+            let zero = self.compiler.asm.literal(0);
+            self.unless_equal(DIFFERENCES, zero, if dwords == 1 { any } else { self.slow });
+            for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                self.load_same(*shift, values);
+            }
+            if dwords == 1 {
+                self.compiler.asm.jump(done);
+                self.compiler.asm.place(some);
+                if is_masked {
+                    let from = self.file(address, chunk);
+                    self.near_address(from);
+                    for ((_, first), to) in accesses.iter().zip(DATA) {
+                        let from = self.file(*first, chunk);
+                        self.compiler.asm.fetch(to, from);
+                    }
+                }
+                self.compiler.asm.place(any);
+                for ((shift, _), to) in accesses.iter().zip(DATA) {
+                    self.gather(to, *shift, chunk);
+                }
+            }
+            self.compiler.asm.place(done);
+            let mut puts = Vec::new();
+            for ((_, first), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                for (i, &value) in values.iter().enumerate() {
+                    let register = first + i as u16;
+                    let to = if overwrites {
+                        let place = 64 * waiting.len() as i32;
+                        waiting.push((register, chunk, place));
+                        at(Register::RSP, place)
+                    } else {
+                        self.file(register, chunk)
+                    };
+                    self.compiler.asm.store(to, value);
+                    puts.push((register, to));
+                }
+            }
+            if overwrites && is_masked {
+                let next = self.compiler.asm.label();
+                self.compiler.asm.jump(next);
+                self.compiler.asm.place(none);
+                for (register, to) in puts {
+                    let from = self.file(register, chunk);
+                    self.compiler.asm.fetch(DATA[0], from);
+                    self.compiler.asm.store(to, DATA[0]);
+                }
+                self.compiler.asm.place(next);
+            } else {
+                self.compiler.asm.place(none);
+            }
+        }
+        for (register, chunk, place) in waiting {
+            let to = self.file(register, chunk);
+            self.compiler.asm.fetch(DATA[0], at(Register::RSP, place));
+            self.compiler.asm.store(to, DATA[0]);
+        }
+        self.compiler.asm.place(end);
+    }
+
+    /// The distances of a group's lanes from [`NEAR`], that of the first one, which goes to RAX, and the
+    /// differences from it.
+    fn near_address(&mut self, from: MemoryOperand) {
+        let asm = &mut self.compiler.asm;
+        let sub = match asm.host {
+            Host::Avx512 => EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
+            Host::Avx2 => VEX_Vpsubd_ymm_ymm_ymmm256,
+        };
+        asm.fetch(OFFSETS, from);
+        asm.vector3(sub, OFFSETS, OFFSETS, Arg::Register(LEAST));
+        asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
+        self.spread_first(DIFFERENCES, OFFSETS);
+        self.compiler.asm.vector3(sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
+    }
+
+    /// A dword for each enabled lane of a group.
+    fn gather(&mut self, to: u8, shift: u32, chunk: u8) {
+        let is_masked = self.compiler.version == Version::Masked;
+        let host = self.compiler.asm.host;
+        let k = if host == Host::Avx512 { SCRATCH_MASKS[0] } else { TEMPS[0] };
+        if is_masked {
+            self.compiler.load_mask(k, scalar::EXEC, chunk);
+        } else if host == Host::Avx512 {
+            self.compiler.asm.three(VEX_Kxnorw_kr_kr_kr, mask(k), mask(k), mask(k));
+        } else {
+            self.compiler.asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, k, k, Arg::Register(k));
+        }
+        self.compiler.asm.gather(to, NEAR, OFFSETS, shift.into(), k);
+    }
+
+    /// Whether the data's registers are also the addresses'.
+    fn overwrites_addresses(&self) -> bool {
+        let Source::Vector(address) = self.step.src[0] else { return false };
+        let wide = self.entry.place == Place::Global && !matches!(self.step.src[2], Source::Scalar(_));
+        let addresses = address..address + 1 + u16::from(wide);
+        self.registers().into_iter().any(|first| {
+            let end = first + u16::from(self.entry.dwords);
+            first < addresses.end && addresses.start < end
+        })
+    }
+
+    /// Stores of groups with patterns of their own.
+    pub(crate) fn group_stores(&mut self) {
+        let (least, span) = self.extent();
+        let bytes = self.bytes();
+        // Nothing is written before all of it is known to be allowed.
+        for chunk in 0..self.compiler.chunks() {
+            let (next, none) = (self.compiler.asm.label(), self.compiler.asm.label());
+            let first = at(Register::RSP, 8 * i32::from(chunk));
+            self.enabled(chunk, none, self.slow);
+            self.addresses(chunk);
+            let steps = self.steps();
+            self.unless_equal(DIFFERENCES, steps, self.slow);
+            self.check(span + self.lanes() * bytes);
+            self.compiler.asm.write(Mov_rm64_r64, first, FIRST);
+            if self.compiler.version == Version::Masked {
+                self.compiler.asm.jump(next);
+                self.compiler.asm.place(none);
+                self.compiler.asm.memory_imm(Mov_rm64_imm32, first, -1);
+            }
+            self.compiler.asm.place(next);
+        }
+        for (chunk, shift, register) in self.order() {
+            let next = self.compiler.asm.label();
+            self.compiler.asm.load(Mov_r64_rm64, FIRST, at(Register::RSP, 8 * i32::from(chunk)));
+            if self.compiler.version == Version::Masked {
+                self.compiler.asm.two(Test_rm64_r64, FIRST, FIRST);
+                self.compiler.asm.jump_if(When::Negative, next);
+            }
+            self.store_consecutive(shift - least, register, chunk);
+            self.compiler.asm.place(next);
+        }
+    }
+}
