@@ -328,7 +328,7 @@ impl Asm {
     /// mask, which becomes zero: a mask register on AVX-512, otherwise a vector register.
     pub(crate) fn gather(&mut self, to: u8, base: Register, lanes: u8, offset: i64, k: u8) {
         let (to, index) = (self.vector(to), self.vector(lanes));
-        let from = MemoryOperand::new(base, index, 1, offset, 4, false, Register::None);
+        let from = MemoryOperand::new(base, index, 1, offset, u32::from(offset != 0), false, Register::None);
         match self.host {
             Host::Avx512 => {
                 let inst = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, to, from);
