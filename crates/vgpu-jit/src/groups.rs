@@ -128,8 +128,8 @@ impl Access<'_, '_> {
         }
     }
 
-    /// Jumps to the handler unless everything from the smallest to the largest address of enabled lanes may be
-    /// accessed. Then [`NEAR`] is the first of these places, and the lanes of [`LEAST`] its address.
+    /// Jumps to the handler unless everything from the smallest to the largest address of enabled lanes may
+    /// be accessed. Then [`NEAR`] is the first of these places, and the lanes of [`LEAST`] its address.
     fn check_extent(&mut self) {
         let Source::Vector(register) = self.step.src[0] else { return };
         let (least, span) = self.extent();

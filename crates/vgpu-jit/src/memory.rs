@@ -119,8 +119,8 @@ impl Access<'_, '_> {
         }
     }
 
-    /// Groups of lanes with the offset and the first register of each access, in the order of the handlers: all
-    /// accesses of sixteen lanes, then those of the next ones.
+    /// Groups of lanes with the offset and the first register of each access, in the order of the handlers:
+    /// all accesses of sixteen lanes, then those of the next ones.
     pub(crate) fn order(&self) -> Vec<(u8, u32, u16)> {
         let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
         let groups = (16 / self.lanes()) as u8;
@@ -166,7 +166,8 @@ impl Access<'_, '_> {
         }
     }
 
-    /// Jumps unless the lanes of a vector register are `first`, in all lanes, plus a multiple of their number.
+    /// Jumps unless the lanes of a vector register are `first`, in all lanes, plus a multiple of their
+    /// number.
     fn unless_progression(&mut self, register: u16, first: u8, step: u32, to: Label) {
         let host = self.compiler.asm.host;
         let lanes = self.lanes();
@@ -320,8 +321,8 @@ impl Access<'_, '_> {
         MemoryOperand::new(self.from, FIRST, 1, shift, u32::from(shift != 0), false, Register::None)
     }
 
-    /// Accesses of the whole wave to consecutive places, if all lanes are enabled and this is so. Otherwise code
-    /// continues at the returned label.
+    /// Accesses of the whole wave to consecutive places, if all lanes are enabled and this is so. Otherwise
+    /// code continues at the returned label.
     fn whole(&mut self, each: impl Fn(&mut Self, u32, u16, u8)) -> Option<Label> {
         let Source::Vector(register) = self.step.src[0] else { return None };
         if self.compiler.version == Version::Masked {

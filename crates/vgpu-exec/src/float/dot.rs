@@ -258,8 +258,8 @@ impl Rules {
     }
 
     /// The sum of `c` and the products of `a` and `b`, lane by lane, for numbers of any size. RDNA 3 has two
-    /// products. RDNA 4 has two or four: it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats all
-    /// at once.
+    /// products. RDNA 4 has two or four: it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats
+    /// all at once.
     #[inline(never)]
     pub(crate) fn sum<const N: usize, const GROUP: usize, const LANES: usize>(
         self,
