@@ -12,6 +12,9 @@ use gpu_report::{Fault, FaultKind, Site};
 
 /// The number of times that a wave may yield before another workgroup gets a turn, times [`SETTLED`].
 const TURN: u32 = 16 * SETTLED;
+/// The number of time slices between two looks at whether the workgroup shall stop, if waves end or wait before
+/// their time is up.
+const LOOK_EVERY: u32 = 8;
 /// A stop that waits for other waves to reach the same point is short: this many count as one time slice.
 const SETTLED: u32 = 64;
 
@@ -125,6 +128,7 @@ impl Group {
             item: [0; 3],
             scratch,
             wave_scratch,
+            unit: launch.unit_of(self.id),
         };
         for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
             // SAFETY: the buffer holds the files of all waves of a full workgroup in sequence.
@@ -138,7 +142,7 @@ impl Group {
             wave.access.scratch_size = launch.scratch;
             wave.access.sync = &raw const launch.sync;
             wave.access.set_arguments(launch.arguments);
-            wave.access.set_code(launch.code.base()..launch.code.end());
+            wave.access.set_code(launch.image.clone());
             wave.barrier = barrier;
             wave.passed = 0;
             wave.since = exec::Since::default();
@@ -157,7 +161,7 @@ impl Group {
     }
 
     /// Runs the waves in turn until all have ended, one has faulted, all only yield, or `stop` returns true.
-    /// `stop` is called before each time slice.
+    /// `stop` is called at the beginning and after each full time slice.
     pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let turn = self.run(launch, reader, stop);
         if !matches!(turn, Turn::Parked) {
@@ -173,6 +177,7 @@ impl Group {
 
     fn run(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let mut rounds = 0;
+        let mut unseen = 0;
         while rounds < TURN {
             let (mut ready, mut settled) = (false, false);
             let mut still = true;
@@ -180,9 +185,13 @@ impl Group {
                 if self.states[index] != State::Ready {
                     continue;
                 }
-                if stop() {
-                    return Turn::Parked;
+                if unseen == 0 {
+                    if stop() {
+                        return Turn::Parked;
+                    }
+                    unseen = LOOK_EVERY;
                 }
+                unseen -= 1;
                 let away = self.away[index].clone();
                 let program = away.as_ref().unwrap_or(&launch.code).program();
                 let wave = &mut self.waves[index];
@@ -210,7 +219,7 @@ impl Group {
                         ready = true;
                     }
                     _ => {
-                        ready = true;
+                        (ready, unseen) = (true, 0);
                         // SAFETY: `begin` set the file up for this launch, and the wave does not run
                         // meanwhile.
                         still &= wave.stands_still(unsafe { launch.vectors(wave.vgpr) });

@@ -103,6 +103,8 @@ pub(super) struct Position {
     /// The start of the scratch memory of the workgroup's waves, and the size per wave.
     pub(super) scratch: *mut u8,
     pub(super) wave_scratch: usize,
+    /// The compute unit.
+    pub(super) unit: u32,
 }
 
 impl Initial {
@@ -235,12 +237,12 @@ impl Initial {
     /// # Safety
     /// The wave's register file must hold all vector registers of the generation.
     pub(super) unsafe fn start(&self, user: &User, wave: &mut Wave, position: &Position) -> [u32; 3] {
-        let &Position { group: id, size, waves, index, mut item, scratch, wave_scratch } = position;
+        let &Position { group: id, size, waves, index, mut item, scratch, wave_scratch, .. } = position;
         wave.sgpr[..USER_SGPRS].copy_from_slice(user);
         wave.sgpr[USER_SGPRS..].fill(0);
-        for (slot, id) in self.group_id.iter().zip(id) {
+        for (slot, id) in self.group_id.iter().zip(&id) {
             if let Some(slot) = *slot {
-                wave.sgpr[slot] = id;
+                wave.sgpr[slot] = *id;
             }
         }
         if self.generation == Generation::Gfx12 {
@@ -300,8 +302,8 @@ impl Initial {
                 ids[2 * self.lanes..][run.clone()].fill(z_wanted);
                 0
             };
-            for (id, x) in ids[run.clone()].iter_mut().zip(x..) {
-                *id = x | beside;
+            for (i, id) in ids[run.clone()].iter_mut().enumerate() {
+                *id = x.wrapping_add(i as u32) | beside;
             }
             item = if run.len() < row {
                 [x + run.len() as u32, y, z]
@@ -369,6 +371,7 @@ mod tests {
                 item: work_item(size, index as u32 * lanes),
                 scratch: 0x7000_0000_1000 as *mut u8,
                 wave_scratch: 0x4000,
+                unit: 0,
             };
             // SAFETY: the file has all registers.
             let next = unsafe { initial.start(&user, &mut self.wave, &position) };
@@ -444,6 +447,7 @@ mod tests {
             item: [0; 3],
             scratch: std::ptr::null_mut(),
             wave_scratch: 0,
+            unit: 0,
         };
         // SAFETY: the file has all registers.
         unsafe { initial.start(&user, &mut bench.wave, &position) };

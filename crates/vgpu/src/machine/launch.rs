@@ -1,5 +1,6 @@
 //! State shared by all workgroups of a dispatch.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use code_object::occupancy::Resources;
@@ -26,6 +27,8 @@ const PADDING: usize = 16 * 5;
 pub(crate) struct Launch {
     machine: Arc<Shared>,
     pub(super) code: Arc<LoadedCode>,
+    /// The addresses of the code object.
+    pub(super) image: Range<u64>,
     pub(super) kernel: Arc<Kernel>,
     /// Work-items per dimension, of the grid and of a whole workgroup.
     pub(super) grid: [u32; 3],
@@ -98,6 +101,7 @@ impl Launch {
             limited.then_some(Arguments { start: dispatch.kernarg, size: descriptor.kernarg_size });
         Launch {
             machine: Arc::clone(&device.machine),
+            image: code.base()..code.end(),
             code,
             kernel,
             grid: dispatch.grid,
@@ -147,21 +151,29 @@ impl Launch {
 
     /// The id of the workgroup with that number.
     pub(super) fn group_at(&self, number: u64) -> [u32; 3] {
-        let [x, y, _] = self.groups.map(u64::from);
-        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+        let [x, y, _] = self.groups;
+        let (x, y) = (u64::from(x), u64::from(y));
+        // Most grids have one dimension, and a division takes long.
+        if number < x {
+            return [number as u32, 0, 0];
+        }
+        let rest = number / x;
+        [(number % x) as u32, (rest % y) as u32, (rest / y) as u32]
     }
 
     /// Work-items per dimension of a workgroup: the last one of a dimension may have fewer.
     pub(super) fn group_size(&self, id: [u32; 3]) -> [u32; 3] {
-        std::array::from_fn(|i| {
-            let before = u64::from(id[i]) * u64::from(self.workgroup[i]);
-            u64::from(self.workgroup[i]).min(u64::from(self.grid[i]) - before) as u32
-        })
+        let mut size = self.workgroup;
+        for (i, size) in size.iter_mut().enumerate() {
+            let before = u64::from(id[i]) * u64::from(*size);
+            *size = u64::from(*size).min(u64::from(self.grid[i]) - before) as u32;
+        }
+        size
     }
 
     /// The compute unit of a workgroup. Workgroups are assigned round-robin.
-    fn unit_of(&self, id: [u32; 3]) -> u32 {
-        let [x, y, _] = self.groups.map(u64::from);
+    pub(super) fn unit_of(&self, id: [u32; 3]) -> u32 {
+        let (x, y) = (u64::from(self.groups[0]), u64::from(self.groups[1]));
         let number = u64::from(id[0]) + x.wrapping_mul(u64::from(id[1]) + y * u64::from(id[2]));
         let count = u64::from(self.unit_count);
         // Most grids are small, and a division takes long.
@@ -212,7 +224,7 @@ impl Launch {
 
     /// Sets the initial registers of a wave. Returns the id of the work-item after its last one.
     pub(super) fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
-        let &Position { waves, index, scratch, wave_scratch, .. } = position;
+        let &Position { waves, index, scratch, wave_scratch, unit, .. } = position;
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers.
         let next = unsafe { self.kernel.initial.start(&self.user, wave, position) };
         wave.hardware = Hardware {
@@ -221,7 +233,7 @@ impl Launch {
             lds: self.lds,
             index: index as u32,
             waves,
-            unit: self.unit_of(position.group),
+            unit,
             scratch: match self.isa.generation() {
                 // Kernels compute it themselves.
                 Generation::Gfx9 | Generation::Gfx940 | Generation::Gfx10 => 0,

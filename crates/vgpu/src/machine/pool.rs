@@ -136,7 +136,7 @@ impl Job {
             && self.outcome().helpers + 1 < self.threads
     }
 
-    /// Whether the time limit has passed. Called once per time slice of a wave.
+    /// Whether the time limit has passed.
     fn overdue(&self) -> bool {
         self.deadline.is_some_and(|(deadline, _)| Instant::now() >= deadline)
     }
@@ -362,7 +362,7 @@ impl Worker {
     }
 
     /// Runs workgroups of the job until there are none left to start. `progress` receives numbers of
-    /// workgroups and the time that they took; `meanwhile` is called before each time slice of a wave.
+    /// workgroups and the time that they took; `meanwhile` is called again and again.
     fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64), meanwhile: &dyn Fn()) {
         let mut done = 0u64;
         let mut chunk = 0..0;
