@@ -8,7 +8,7 @@ use clap::Args;
 use setup::run;
 
 use crate::build_kernels::Detail;
-use crate::tools::{PROGRAM, TARGETS};
+use crate::tools::TARGETS;
 use crate::{build_kernels, tools};
 
 /// The example of `kernels` that opens the device and runs them.
@@ -46,7 +46,7 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
         None => target(&device, Path::new(tools::AMD_DRIVER).exists()),
     };
     let ahead = Ahead::start(&build(target));
-    setup::install(&PROGRAM, setup::Options { yes: options.yes, ..setup::Options::default() })?;
+    tools::install_toolchain(options.yes)?;
     println!();
     let detail = if options.verbose { Detail::Kernels } else { Detail::Modules };
     let targets = target.iter().map(|target| (*target).to_owned()).collect();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use anyhow::Result;
 use setup::{Program, run};
 
 /// This program's name in messages.
@@ -13,6 +14,11 @@ pub(crate) const PROGRAM: Program = Program {
          (docs/use/setup.md says how they lie there)",
     ],
 };
+
+/// Installs the device compiler if there is none; `yes` does not ask before.
+pub(crate) fn install_toolchain(yes: bool) -> Result<()> {
+    setup::install(&PROGRAM, setup::Options { yes, ..setup::Options::default() })
+}
 
 /// A cargo subcommand in a separate program.
 #[derive(Debug, Clone, Copy)]

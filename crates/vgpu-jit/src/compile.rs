@@ -8,7 +8,7 @@ use vgpu_isa::scalar;
 use crate::asm::{Asm, FILE, Label, WAVE, When, at};
 use crate::host::Host;
 use crate::region::{Region, slots};
-use crate::{Error, constant, emit, memory, pages, scalar as salu, vector};
+use crate::{Error, constant, emit, lanes, memory, pages, scalar as salu, vector};
 use vgpu_exec::native::{Condition, Input, Kind, Layout, Source, Step};
 
 /// What native code returns if the reference engine is to execute the step.
@@ -261,6 +261,7 @@ impl Compiler<'_> {
         match step.kind {
             Kind::Operation(op) => Ok(memory::emit(self, op, step)
                 || constant::emit(self, op, step)
+                || lanes::emit(self, op, step)
                 || self.handler(step, false)),
             Kind::Stop(spoils) => {
                 self.stop(spoils);
@@ -437,7 +438,9 @@ fn scalars(op: vgpu_isa::Op, step: &Step) -> (u128, u128) {
 
 /// Whether a step works on lanes, so that its code depends on EXEC.
 fn is_vector(step: &Step) -> bool {
-    matches!(step.kind, Kind::Operation(op) if vector::is_native(op, step) || memory::is_native(op, step))
+    matches!(step.kind, Kind::Operation(op) if vector::is_native(op, step)
+        || memory::is_native(op, step)
+        || lanes::is_native(op, step))
 }
 
 /// Whether a step has a native form.

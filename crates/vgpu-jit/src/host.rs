@@ -66,6 +66,12 @@ pub(crate) enum V {
     SarImm,
     /// A shift of 64-bit lanes.
     ShrWide,
+    /// Shifts of 16-bit lanes.
+    ShlWords,
+    ShrWords,
+    SarWords,
+    /// The sum of the products of both signed 16-bit halves.
+    MulAddWords,
     Mul,
     /// 64-bit products of the even lanes.
     MulEven,
@@ -85,6 +91,8 @@ pub(crate) enum V {
     /// Rounding to integers; the immediate says how.
     Round,
     F32OfSigned,
+    /// The f32 that is the f16 in the low bits; the others are zero.
+    F32OfF16,
     /// AVX-512 only.
     F32OfUnsigned,
     /// 0x80000000 if there is no such integer.
@@ -164,6 +172,13 @@ impl V {
                 memory: [false; 2],
                 ..shift(EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, VEX_Vpsrlq_ymm_ymm_imm8)
             },
+            V::ShlWords => shift(EVEX_Vpsllw_zmm_k1z_zmmm512_imm8, VEX_Vpsllw_ymm_ymm_imm8),
+            V::ShrWords => shift(EVEX_Vpsrlw_zmm_k1z_zmmm512_imm8, VEX_Vpsrlw_ymm_ymm_imm8),
+            V::SarWords => shift(EVEX_Vpsraw_zmm_k1z_zmmm512_imm8, VEX_Vpsraw_ymm_ymm_imm8),
+            V::MulAddWords => Row {
+                memory: [false, true],
+                ..commutative(EVEX_Vpmaddwd_zmm_k1z_zmm_zmmm512, VEX_Vpmaddwd_ymm_ymm_ymmm256)
+            },
             V::Mul => commutative(EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32, VEX_Vpmulld_ymm_ymm_ymmm256),
             V::MulEven => Row {
                 memory: [false; 2],
@@ -188,6 +203,10 @@ impl V {
                 ..row(EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, VEX_Vroundps_ymm_ymmm256_imm8, 1)
             },
             V::F32OfSigned => row(EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er, VEX_Vcvtdq2ps_ymm_ymmm256, 1),
+            V::F32OfF16 => Row {
+                memory: [false; 2],
+                ..row(EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae, VEX_Vcvtph2ps_ymm_xmmm128, 1)
+            },
             V::F32OfUnsigned => only(EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er, 1),
             V::SignedOfF32 => row(EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae, VEX_Vcvttps2dq_ymm_ymmm256, 1),
             V::UnsignedOfF32 => only(EVEX_Vcvttps2udq_zmm_k1z_zmmm512b32_sae, 1),

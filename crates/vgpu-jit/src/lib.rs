@@ -14,6 +14,7 @@
 //! | `memory` | loads and stores |
 //! | `groups` | those of groups of lanes with patterns of their own |
 //! | `constant` | loads into scalar registers |
+//! | `lanes` | moves between lanes |
 //! | `scalar` | scalar instructions |
 //! | `host` | the vector instructions of the host |
 //! | `asm` | x86-64 instructions, labels, literals |
@@ -33,6 +34,7 @@ mod constant;
 mod emit;
 mod groups;
 mod host;
+mod lanes;
 mod memory;
 mod pages;
 mod region;

@@ -38,6 +38,8 @@ enum Form {
     Shift(Code, Code),
     /// Multiplies.
     Multiply,
+    /// The high half of a product, of signed numbers or others.
+    MultiplyHigh(bool),
     /// Shifts source 0 left by so many bits and adds source 1.
     ShiftAdd(u8),
     /// Selects by SCC.
@@ -144,6 +146,16 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
             read(compiler, a, step.src[0], wide);
             read(compiler, b, step.src[1], wide);
             compiler.asm.two(pick(Imul_r32_rm32, Imul_r64_rm64), ra, rb);
+        }
+        Form::MultiplyHigh(signed) => {
+            for (i, register) in [a, b].into_iter().enumerate() {
+                read(compiler, register, step.src[i], false);
+                if signed {
+                    compiler.asm.two(Movsxd_r64_rm32, register, half(register));
+                }
+            }
+            compiler.asm.two(Imul_r64_rm64, Register::RAX, Register::RCX);
+            compiler.asm.imm(Shr_rm64_imm8, Register::RAX, 32);
         }
         Form::ShiftAdd(by) => {
             read(compiler, a, step.src[0], false);
@@ -278,6 +290,8 @@ table! {
     SSubNcU64 => Binary(Sub_r32_rm32, Sub_r64_rm64), true, Keep;
     SMulI32 | SMulkI32 => Multiply, false, Keep;
     SMulU64 => Multiply, true, Keep;
+    SMulHiU32 => MultiplyHigh(false), false, Keep;
+    SMulHiI32 => MultiplyHigh(true), false, Keep;
     SAndB32 => Binary(And_r32_rm32, And_r64_rm64), false, Nonzero;
     SAndB64 => Binary(And_r32_rm32, And_r64_rm64), true, Nonzero;
     SOrB32 => Binary(Or_r32_rm32, Or_r64_rm64), false, Nonzero;

@@ -28,6 +28,8 @@ enum Operands {
     Numbers,
     /// Pairs of f32, with modifiers for each half.
     Packed,
+    /// Each an f32 or half of a register as f16, by the modifiers.
+    Mixed,
 }
 
 #[derive(Clone, Copy)]
@@ -233,6 +235,49 @@ impl Build<'_> {
         let (sel, neg) = if high { (mods.op_sel_hi, mods.neg_hi) } else { (mods.op_sel, mods.neg) };
         let value = self.half(i, sel >> i & 1 != 0);
         self.signed(value, false, neg >> i & 1 != 0)
+    }
+
+    /// The f16 in the low or the high half of a source, as f32.
+    fn float16(&mut self, i: usize, high: bool) -> Id {
+        let bits = self.get(i);
+        let bits = if high { self.op_imm(V::ShrImm, bits, 16) } else { self.with(V::And, bits, 0xffff) };
+        self.region.float(V::F32OfF16, [bits, 0, 0], 0)
+    }
+
+    /// The f16 that is a source, as f32.
+    fn widened(&mut self, i: usize) -> Id {
+        let mods = &self.step.mods;
+        let (abs, neg) = (mods.abs >> i & 1 != 0, mods.neg >> i & 1 != 0);
+        let value = self.float16(i, false);
+        self.signed(value, abs, neg)
+    }
+
+    /// The f32 that is a mixed source.
+    fn mixed(&mut self, i: usize) -> Id {
+        let mods = &self.step.mods;
+        let is_set = |bits: u8| bits >> i & 1 != 0;
+        // In this encoding, negation of high halves means the absolute value.
+        let (abs, neg) = (is_set(mods.neg_hi), is_set(mods.neg));
+        let value = if is_set(mods.op_sel_hi) { self.float16(i, is_set(mods.op_sel)) } else { self.get(i) };
+        self.signed(value, abs, neg)
+    }
+
+    /// The sum of source 2 and the products of four bytes. `None` for signs: the modifiers say.
+    fn dot_bytes(&mut self, signs: Option<[bool; 2]>) -> Id {
+        let neg = self.step.mods.neg;
+        let signs = signs.unwrap_or([neg & 1 != 0, neg & 2 != 0]);
+        let parts: [[Id; 2]; 2] = std::array::from_fn(|i| {
+            let bytes = self.get(i);
+            if signs[i] {
+                let even = self.op_imm(V::ShlWords, bytes, 8);
+                [even, bytes].map(|words| self.op_imm(V::SarWords, words, 8))
+            } else {
+                [self.with(V::And, bytes, 0x00ff_00ff), self.op_imm(V::ShrWords, bytes, 8)]
+            }
+        });
+        let [even, odd] = [0, 1].map(|half| self.op(V::MulAddWords, parts[0][half], parts[1][half]));
+        let (products, c) = (self.op(V::Add, even, odd), self.get(2));
+        self.op(V::Add, products, c)
     }
 
     /// The low five bits of a source, for shifts.
@@ -678,6 +723,11 @@ table! {
     VSubrevF32 => One |b| b.float_binary(V::SubF32, 1, 0), Numbers 2;
     VMulF32 => One |b| b.float_binary(V::MulF32, 0, 1), Numbers 2;
     VFmaF32 | VFmacF32 | VFmamkF32 | VFmaakF32 => One |b| b.fma(), Numbers 3;
+    VCvtF32F16 => One |b| b.widened(0), Numbers 1;
+    VFmaMixF32 => One |b| { let sources = [0, 1, 2].map(|i| b.mixed(i)); b.region.float(V::Fma, sources, 0) }, Mixed 3;
+    VDot4I32I8 | VDot4cI32I8 => One |b| b.dot_bytes(Some([true; 2])), Numbers 3;
+    VDot4U32U8 => One |b| b.dot_bytes(Some([false; 2])), Numbers 3;
+    VDot4I32Iu8 => One |b| b.dot_bytes(None), Numbers 3;
     VPkAddF32 => Two |b| b.packed_binary(V::AddF32), Packed 2;
     VPkMulF32 => Two |b| b.packed_binary(V::MulF32), Packed 2;
     VPkFmaF32 => Two |b| b.packed_fma(), Packed 3;

@@ -13,7 +13,7 @@ use super::steps::{Outcome, Step};
 use super::{candle, cmake, devices, real_gpus, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
-use crate::tools::{self, PROGRAM, TARGETS, WHOLE};
+use crate::tools::{self, TARGETS, WHOLE};
 use crate::{build_kernels, comments, conflicts, dependencies, dropin};
 
 /// Arguments for Clippy.
@@ -32,7 +32,7 @@ const VIRTUAL_GPU: [&str; 5] =
 pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
     let mut steps = vec![
         Step::new("toolchain", || {
-            setup::install(&PROGRAM, setup::Options { yes: true, ..setup::Options::default() })?;
+            tools::install_toolchain(true)?;
             shared.fetch_ahead();
             Ok(Outcome::Passed)
         }),

@@ -14,6 +14,8 @@ use anyhow::{Context, Result, bail};
 use hipify::command::{self, Format, Streams};
 use kernel_build::toolchain::Toolchain;
 
+use crate::tools;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// A folder with a folder for each program
@@ -58,6 +60,7 @@ struct Unit {
 
 /// Translates, checks and compiles, and prints the figures.
 pub(super) fn run(options: &Options) -> Result<()> {
+    tools::install_toolchain(true)?;
     let toolchain = kernel_build::toolchain::find()?;
     let work = tempfile::tempdir().context("cannot make a folder")?;
     let programs = programs(options)?;

@@ -86,6 +86,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     let (libraries, nvcc) = match &options.program {
         Some(program) => (None, std::path::absolute(program)?),
         None => {
+            tools::install_toolchain(true)?;
             let (libraries, nvcc) = dropin::libraries_and_program()?;
             (Some(libraries), nvcc)
         }
