@@ -17,7 +17,7 @@ pub(crate) const PROGRAM: Program = Program {
 
 /// Installs the device compiler if there is none; `yes` does not ask before.
 pub(crate) fn install_toolchain(yes: bool) -> Result<()> {
-    setup::install(&PROGRAM, setup::Options { yes, ..setup::Options::default() })
+    Ok(setup::install(&PROGRAM, setup::Options { yes, ..setup::Options::default() })?)
 }
 
 /// A cargo subcommand in a separate program.

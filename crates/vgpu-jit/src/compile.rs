@@ -8,7 +8,7 @@ use vgpu_isa::scalar;
 use crate::asm::{Asm, FILE, Label, WAVE, When, at};
 use crate::host::Host;
 use crate::region::{Region, slots};
-use crate::{Error, constant, emit, lanes, memory, pages, scalar as salu, vector};
+use crate::{Error, constant, emit, lanes, matrix, memory, pages, scalar as salu, vector};
 use vgpu_exec::native::{Condition, Input, Kind, Layout, Source, Step};
 
 /// What native code returns if the reference engine is to execute the step.
@@ -55,6 +55,8 @@ pub(crate) struct Compiler<'a> {
     slow: Vec<Slow>,
     /// Subroutines that check ranges of memory, for reads and for writes.
     pub(crate) checks: [Option<Label>; 2],
+    /// Subroutines that multiply matrices.
+    pub(crate) products: Vec<matrix::Subroutine>,
     /// The end: the result is in RAX.
     end: Label,
     /// Exits after handlers, by step: the flow is in AL.
@@ -80,6 +82,7 @@ pub(crate) fn compile(input: &Input<'_>, host: Host) -> Result<crate::Code, Erro
         redone: Vec::new(),
         slow: Vec::new(),
         checks: [None; 2],
+        products: Vec::new(),
         end,
         exits: Vec::new(),
         exec_changed: false,
@@ -262,6 +265,7 @@ impl Compiler<'_> {
             Kind::Operation(op) => Ok(memory::emit(self, op, step)
                 || constant::emit(self, op, step)
                 || lanes::emit(self, op, step)
+                || matrix::emit(self, op, step)
                 || self.handler(step, false)),
             Kind::Stop(spoils) => {
                 self.stop(spoils);
@@ -403,6 +407,7 @@ impl Compiler<'_> {
             emit::redo(&mut self, &redone);
         }
         memory::subroutines(&mut self);
+        matrix::subroutines(&mut self);
         for (label, step) in std::mem::take(&mut self.exits) {
             self.asm.place(label);
             self.asm.two(Code::Movzx_r32_rm8, Register::EAX, Register::AL);
@@ -440,7 +445,8 @@ fn scalars(op: vgpu_isa::Op, step: &Step) -> (u128, u128) {
 fn is_vector(step: &Step) -> bool {
     matches!(step.kind, Kind::Operation(op) if vector::is_native(op, step)
         || memory::is_native(op, step)
-        || lanes::is_native(op, step))
+        || lanes::is_native(op, step)
+        || matrix::is_native(op, step))
 }
 
 /// Whether a step has a native form.

@@ -11,6 +11,7 @@
 //! | `region` | sequences of vector instructions, as values |
 //! | `allocate` | which register of the host holds which value |
 //! | `emit` | code for regions |
+//! | `matrix` | products of matrices |
 //! | `memory` | loads and stores |
 //! | `groups` | those of groups of lanes with patterns of their own |
 //! | `constant` | loads into scalar registers |
@@ -35,6 +36,7 @@ mod emit;
 mod groups;
 mod host;
 mod lanes;
+mod matrix;
 mod memory;
 mod pages;
 mod region;

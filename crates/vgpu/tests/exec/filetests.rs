@@ -3,6 +3,7 @@
 mod accesses;
 mod engines;
 mod file;
+mod matrices;
 mod spread;
 mod state;
 
