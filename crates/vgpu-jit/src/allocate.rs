@@ -479,7 +479,7 @@ mod tests {
                     (false, to, self.named(V::Fma, ids, 0))
                 }
                 Inst::Op(v, to, a, b, last, immediate) => {
-                    let of_masks = self.is_mask(v) && matches!(v, V::EitherMask | V::NotMask);
+                    let of_masks = self.is_mask(v) && matches!(v, V::EitherMask | V::BothMasks | V::NotMask);
                     let last = self.get(of_masks, last);
                     let own = |register| self.registers[&(of_masks, register)];
                     let ids = match (v, v.row().sources) {

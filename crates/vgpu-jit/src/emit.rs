@@ -215,7 +215,9 @@ impl Lanes<'_, '_> {
             (V::GreaterUnsigned, _) => asm.compare(code, to, a, last, 6),
             (V::CompareF32, Host::Avx512) => asm.compare(code, to, a, last, immediate),
             (V::Equal | V::GreaterSigned, Host::Avx512) => asm.test(code, to, a, last),
-            (V::EitherMask, Host::Avx512) => asm.three(code, mask(to), mask(a), mask(register)),
+            (V::EitherMask | V::BothMasks, Host::Avx512) => {
+                asm.three(code, mask(to), mask(a), mask(register))
+            }
             (V::NotMask, Host::Avx512) => asm.two(code, mask(to), mask(register)),
             (V::NotMask, Host::Avx2) => {
                 asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, scratch, scratch, Arg::Register(scratch));

@@ -109,6 +109,7 @@ pub(crate) enum V {
     GreaterUnsigned,
     /// Masks.
     EitherMask,
+    BothMasks,
     NotMask,
     /// The second source where the first, a mask, is set; otherwise the third.
     Select,
@@ -134,7 +135,13 @@ impl V {
     pub(crate) fn is_mask(self) -> bool {
         matches!(
             self,
-            V::CompareF32 | V::Equal | V::GreaterSigned | V::GreaterUnsigned | V::EitherMask | V::NotMask
+            V::CompareF32
+                | V::Equal
+                | V::GreaterSigned
+                | V::GreaterUnsigned
+                | V::EitherMask
+                | V::BothMasks
+                | V::NotMask
         )
     }
 
@@ -219,6 +226,7 @@ impl V {
             V::GreaterSigned => two(EVEX_Vpcmpgtd_kr_k1_zmm_zmmm512b32, VEX_Vpcmpgtd_ymm_ymm_ymmm256),
             V::GreaterUnsigned => only(EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, 2),
             V::EitherMask => Row { memory: [false; 2], ..two(VEX_Korw_kr_kr_kr, VEX_Vpor_ymm_ymm_ymmm256) },
+            V::BothMasks => Row { memory: [false; 2], ..two(VEX_Kandw_kr_kr_kr, VEX_Vpand_ymm_ymm_ymmm256) },
             V::NotMask => Row { memory: [false; 2], ..row(VEX_Knotw_kr_kr, VEX_Vpxor_ymm_ymm_ymmm256, 1) },
             V::Select => Row {
                 memory: [false; 2],

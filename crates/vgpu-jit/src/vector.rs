@@ -627,6 +627,26 @@ impl Build<'_> {
         if signed { self.op(V::GreaterSigned, a, b) } else { self.above(a, b) }
     }
 
+    /// Whether 64-bit source `a` is greater than source `b`.
+    fn greater_wide(&mut self, a: usize, b: usize, signed: bool) -> Id {
+        let ([low_a, high_a], [low_b, high_b]) = (self.wide(a), self.wide(b));
+        let high = match signed {
+            true => self.op(V::GreaterSigned, high_a, high_b),
+            false => self.above(high_a, high_b),
+        };
+        let low = self.above(low_a, low_b);
+        let same = self.op(V::Equal, high_a, high_b);
+        let low = self.op(V::BothMasks, same, low);
+        self.op(V::EitherMask, high, low)
+    }
+
+    /// Whether the 64-bit sources are equal.
+    fn equal_wide(&mut self) -> Id {
+        let ([low_a, high_a], [low_b, high_b]) = (self.wide(0), self.wide(1));
+        let (low, high) = (self.op(V::Equal, low_a, low_b), self.op(V::Equal, high_a, high_b));
+        self.op(V::BothMasks, low, high)
+    }
+
     fn median(&mut self, min: V, max: V) -> Id {
         let [a, b, c] = [0, 1, 2].map(|i| self.get(i));
         let low = self.op(min, a, b);
@@ -758,4 +778,10 @@ table! {
     VCmpGtU32 | VCmpxGtU32 | VCmpLeU32 | VCmpxLeU32 => Mask |b| b.greater(0, 1, false), Numbers 2;
     VCmpEqI32 | VCmpxEqI32 | VCmpEqU32 | VCmpxEqU32 | VCmpNeI32 | VCmpxNeI32 | VCmpNeU32 | VCmpxNeU32
         => Mask |b| b.binary(V::Equal), Numbers 2;
+    VCmpLtI64 | VCmpxLtI64 | VCmpGeI64 | VCmpxGeI64 => Mask |b| b.greater_wide(1, 0, true), Numbers 2;
+    VCmpGtI64 | VCmpxGtI64 | VCmpLeI64 | VCmpxLeI64 => Mask |b| b.greater_wide(0, 1, true), Numbers 2;
+    VCmpLtU64 | VCmpxLtU64 | VCmpGeU64 | VCmpxGeU64 => Mask |b| b.greater_wide(1, 0, false), Numbers 2;
+    VCmpGtU64 | VCmpxGtU64 | VCmpLeU64 | VCmpxLeU64 => Mask |b| b.greater_wide(0, 1, false), Numbers 2;
+    VCmpEqI64 | VCmpxEqI64 | VCmpEqU64 | VCmpxEqU64 | VCmpNeI64 | VCmpxNeI64 | VCmpNeU64 | VCmpxNeU64
+        => Mask |b| b.equal_wide(), Numbers 2;
 }

@@ -142,7 +142,8 @@ fn sources_call_device_code_of_each_other() {
     // The host's linker takes linked device code, and nvcc does not link it again.
     succeeds(&mut nvcc(here, "-dlink main.o libparts.a -o linked.o"));
     let library = format!("-L{}", toolkit(here).join("lib64").display());
-    let line = "main.o host.o c.o libparts.a linked.o -o by-host -lcudart_static -lcudadevrt -lnvidia-ml -ldl";
+    let line =
+        "main.o host.o c.o libparts.a linked.o -o by-host -lcudart_static -lcudadevrt -lnvidia-ml -ldl";
     succeeds(command("g++", here).args(line.split(' ')).arg(library));
     runs(&here.join("by-host"), DEVICES[0]);
     succeeds(&mut nvcc(here, "main.o host.o c.o libparts.a linked.o -o again"));
