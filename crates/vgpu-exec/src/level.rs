@@ -7,7 +7,8 @@ use super::simd::{Avx2, Avx512};
 use super::simd::{Baseline, Simd};
 use super::{Code, Flow, Handler, Wave};
 
-/// The vector extensions that handlers are compiled for.
+/// The vector extensions that kernels are executed with. Native code uses all of them; of the handlers, only those
+/// of matrix instructions use AVX-512, and the others AVX2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// The baseline of the architecture.
@@ -85,7 +86,7 @@ pub(crate) trait Body {
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow;
 }
 
-/// A body compiled for each level.
+/// A body compiled for a level.
 ///
 /// These are methods of the body because the compiler places methods next to their type. So the handlers of
 /// each file form their own unit of code generation, instead of one large unit for all.
@@ -133,13 +134,9 @@ impl<B: Body> Compiled for B {
 pub(crate) fn handler<B: Body>(lanes: usize, level: Level) -> Handler {
     match (level, lanes) {
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, 64) => B::avx512::<64>,
+        (Level::Avx2 | Level::Avx512, 64) => B::avx2::<64>,
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, _) => B::avx512::<32>,
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, 64) => B::avx2::<64>,
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) => B::avx2::<32>,
+        (Level::Avx2 | Level::Avx512, _) => B::avx2::<32>,
         _ => scalar_handler::<B>(lanes),
     }
 }
@@ -209,10 +206,18 @@ impl<B: SimdBody, S: Simd> Body for (B, S) {
 pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Handler {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => <(B, Avx512) as Compiled>::avx512::<0>,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => <(B, Avx2) as Compiled>::avx2::<0>,
+        Level::Avx2 | Level::Avx512 => <(B, Avx2) as Compiled>::avx2::<0>,
         _ => <(General, Baseline) as Compiled>::baseline::<0>,
+    }
+}
+
+/// The body compiled for a level, also for AVX-512: for bodies that do so much that it is worth the time to
+/// compile them once more.
+pub(super) fn widest_handler<B: SimdBody>(level: Level) -> Handler {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => <(B, Avx512) as Compiled>::avx512::<0>,
+        _ => simd_handler::<B, B>(level),
     }
 }
 

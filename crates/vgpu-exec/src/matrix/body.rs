@@ -10,7 +10,7 @@ use super::multiply::{self, Integers, Product};
 use super::operand::{self, Addend, Reading, Tuple};
 use super::table::{Family, Format, INSTRUCTIONS, Instruction, Sum};
 use crate::float::dot;
-use crate::level::{SimdBody, simd_handler};
+use crate::level::{SimdBody, widest_handler};
 use crate::simd::{D, G, LANES, Simd};
 use crate::{Code, Flow, Handler, Level, Src, TEMPS, Wave};
 
@@ -28,9 +28,9 @@ pub(super) const SCALE_B: u32 = 40;
 /// The handler for sums of a type.
 pub(super) fn handler(sum: Sum, level: Level) -> Handler {
     if sum == Sum::F64 {
-        simd_handler::<Double, Double>(level)
+        widest_handler::<Double>(level)
     } else {
-        simd_handler::<Single, Single>(level)
+        widest_handler::<Single>(level)
     }
 }
 
