@@ -27,11 +27,7 @@ pub(super) const SCALE_B: u32 = 40;
 
 /// The handler for sums of a type.
 pub(super) fn handler(sum: Sum, level: Level) -> Handler {
-    if sum == Sum::F64 {
-        widest_handler::<Double>(level)
-    } else {
-        widest_handler::<Single>(level)
-    }
+    if sum == Sum::F64 { widest_handler::<Double>(level) } else { widest_handler::<Single>(level) }
 }
 
 /// Panels of f32, large enough for the largest instruction.
