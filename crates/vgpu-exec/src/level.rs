@@ -7,8 +7,8 @@ use super::simd::{Avx2, Avx512};
 use super::simd::{Baseline, Simd};
 use super::{Code, Flow, Handler, Wave};
 
-/// The vector extensions that kernels are executed with. Native code uses all of them; of the handlers, only those
-/// of matrix instructions use AVX-512, and the others AVX2.
+/// The vector extensions that kernels are executed with. Native code uses all of them; of the handlers, only
+/// those of matrix instructions use AVX-512, and the others AVX2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// The baseline of the architecture.

@@ -2,8 +2,8 @@
 //!
 //! A register of A or B holds four neighbours in K for each lane. Their products with another register's are
 //! two sums of two, one of the even bytes and one of the odd ones, because the host multiplies words. So both
-//! matrices become words first: B in registers of the host, A on the stack, from where each number goes to all
-//! lanes. The code is a subroutine, shared by all instructions that differ only in their registers.
+//! matrices become words first: B in registers of the host, A on the stack, from where each number goes to
+//! all lanes. The code is a subroutine, shared by all instructions that differ only in their registers.
 
 use iced_x86::Code::*;
 use iced_x86::Register;

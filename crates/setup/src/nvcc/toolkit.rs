@@ -28,8 +28,8 @@ pub(super) const OWN_HEADERS: &str = "include-nvcc";
 const NOT_CUDAS: [&str; 1] = ["omp.h"];
 /// Where CUDA has its device library.
 pub(super) const DEVICE_LIBRARIES: &str = "nvvm/libdevice";
-/// Libraries without anything in them: all of it is in the headers, the runtime, or device code. Build files name
-/// NVML's also for programs that only use it if there is its header, which is missing.
+/// Libraries without anything in them: all of it is in the headers, the runtime, or device code. Build files
+/// name NVML's also for programs that only use it if there is its header, which is missing.
 const EMPTY: [&str; 4] = ["libcudadevrt.a", "libculibos.a", "libnvToolsExt.a", "libnvidia-ml.a"];
 /// The HIP library by CUDA's names.
 const SHARED: [&str; 4] = ["libcudart.so", "libcuda.so", "stubs/libcuda.so", "stubs/libamdhip64.so.7"];

@@ -12,8 +12,8 @@ use gpu_report::{Fault, FaultKind, Site};
 
 /// The number of times that a wave may yield before another workgroup gets a turn, times [`SETTLED`].
 const TURN: u32 = 16 * SETTLED;
-/// The number of time slices between two looks at whether the workgroup shall stop, if waves end or wait before
-/// their time is up.
+/// The number of time slices between two looks at whether the workgroup shall stop, if waves end or wait
+/// before their time is up.
 const LOOK_EVERY: u32 = 8;
 /// A stop that waits for other waves to reach the same point is short: this many count as one time slice.
 const SETTLED: u32 = 64;
