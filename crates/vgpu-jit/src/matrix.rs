@@ -86,6 +86,13 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     if !apart(a, of_a) || !apart(b, of_b) || c.is_ok_and(|c| c != d && !apart(c, results)) {
         return false;
     }
+    let (groups, blocks) = (INSTRUCTIONS[row].k / 4, INSTRUCTIONS[row].n / CHUNK);
+    let is_whole = |places: &[u16]| {
+        (0..groups * blocks).all(|i| chunk(layout, places, i / blocks, i % blocks).is_some())
+    };
+    if !is_whole(&layout.a) || !is_whole(&layout.b) {
+        return false;
+    }
     let signs = [0, 1].map(|i| INSTRUCTIONS[row].a == Format::I8 || step.mods.neg >> i & 1 != 0);
     let product = Product { row, signs, constant: c.err() };
     let label = match compiler.products.iter().find(|known| known.product == product) {
@@ -102,6 +109,13 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     }
     compiler.asm.call(label);
     true
+}
+
+/// The register and the chunk with four neighbours in K of sixteen columns of A, or of B: four times the register
+/// plus the chunk.
+fn chunk(layout: &Plan, places: &[u16], group: usize, block: usize) -> Option<usize> {
+    let wanted = 4 * group * layout.width + block * CHUNK;
+    places.iter().position(|&place| usize::from(place) == wanted)
 }
 
 /// Emits the subroutines that were called.
@@ -180,10 +194,10 @@ impl Body<'_, '_> {
         self.compiler.asm.host.lanes()
     }
 
-    /// The place of sixteen columns of A, or of B, relative to the matrix: four neighbours in K of each.
-    fn chunk(&self, places: &[u16], group: usize, block: usize) -> i32 {
-        let wanted = 4 * group * self.layout.width + block * CHUNK;
-        let index = places.iter().position(|&place| usize::from(place) == wanted).unwrap_or(0);
+    /// The place of a chunk of A or of B, relative to the matrix.
+    fn place(&self, places: &[u16], group: usize, block: usize) -> i32 {
+        // `emit` has seen that it is there.
+        let index = chunk(self.layout, places, group, block).unwrap_or(0);
         4 * (index / 4 * self.compiler.input.lanes + index % 4 * CHUNK) as i32
     }
 
@@ -215,7 +229,7 @@ impl Body<'_, '_> {
         for group in 0..self.groups {
             for block in 0..self.n / CHUNK {
                 for piece in (0..CHUNK).step_by(lanes) {
-                    let from = self.chunk(&self.layout.a, group, block) + 4 * piece as i32;
+                    let from = self.place(&self.layout.a, group, block) + 4 * piece as i32;
                     self.compiler.asm.fetch(0, at(from_a, from));
                     self.split(0, 1, self.product.signs[0]);
                     for odd in 0..2 {
@@ -230,7 +244,7 @@ impl Body<'_, '_> {
                 let groups = first..self.groups.min(first + AT_ONCE);
                 for (i, group) in (0..).zip(groups.clone()) {
                     let piece = 4 * (column % CHUNK) as i32;
-                    let from = self.chunk(&self.layout.b, group, column / CHUNK) + piece;
+                    let from = self.place(&self.layout.b, group, column / CHUNK) + piece;
                     self.compiler.asm.fetch(2 * i, at(from_b, from));
                     self.split(2 * i, 2 * i + 1, self.product.signs[1]);
                 }
