@@ -272,9 +272,8 @@ impl Body<'_, '_> {
             None => asm.fetch(SUM, at(from_c, place)),
         }
         for (i, group) in (0..).zip(groups) {
-            for odd in 0..2 {
+            for (odd, product) in PRODUCTS.into_iter().enumerate() {
                 let words = self.words(group, row / CHUNK, odd) + 4 * (row % CHUNK) as i32;
-                let product = PRODUCTS[odd];
                 let asm = &mut self.compiler.asm;
                 asm.spread(product, at(Register::RSP, words));
                 asm.vector3(self.code.multiply, product, product, Arg::Register(2 * i + odd as u8));
