@@ -111,8 +111,8 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     true
 }
 
-/// The register and the chunk with four neighbours in K of sixteen columns of A, or of B: four times the register
-/// plus the chunk.
+/// The register and the chunk with four neighbours in K of sixteen columns of A, or of B: four times the
+/// register plus the chunk.
 fn chunk(layout: &Plan, places: &[u16], group: usize, block: usize) -> Option<usize> {
     let wanted = 4 * group * layout.width + block * CHUNK;
     places.iter().position(|&place| usize::from(place) == wanted)
