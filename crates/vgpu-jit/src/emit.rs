@@ -205,8 +205,8 @@ impl Lanes<'_, '_> {
 
     fn operation(&mut self, v: V, to: u8, [a, b]: [u8; 2], last: Place, immediate: u8) {
         let row = v.row();
-        let code = self.pick(row.avx512, row.avx2);
         let host = self.host();
+        let code = host.code(v);
         let scratch = host.scratch()[0];
         let last = self.arg(last);
         let register = if let Arg::Register(register) = last { register } else { 0 };

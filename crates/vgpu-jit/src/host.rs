@@ -20,6 +20,15 @@ impl Host {
         }
     }
 
+    /// The instruction of an operation.
+    pub(crate) fn code(self, v: V) -> Code {
+        let row = v.row();
+        match self {
+            Host::Avx2 => row.avx2,
+            Host::Avx512 => row.avx512,
+        }
+    }
+
     /// The registers that hold values. There are two more.
     pub(crate) fn registers(self) -> u8 {
         match self {

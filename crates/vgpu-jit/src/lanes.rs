@@ -7,7 +7,7 @@ use vgpu_isa::{Op, scalar};
 
 use crate::asm::{Arg, FILE, WAVE, at, mask};
 use crate::compile::{Compiler, Version};
-use crate::host::{Host, SCRATCH_MASKS};
+use crate::host::{Host, SCRATCH_MASKS, V};
 use crate::memory::{DATA, OFFSETS, TEMPS};
 
 /// Whether an operation has a native form with these operands, at least in waves with all lanes enabled.
@@ -64,17 +64,14 @@ fn backward_permute(compiler: &mut Compiler<'_>, step: &Step, from: u16, data: u
     for (chunk, &value) in (0..chunks).zip(&DATA) {
         let from = at(FILE, compiler.register_place(from, chunk));
         let asm = &mut compiler.asm;
-        let (add, and) = match asm.host {
-            Host::Avx512 => (EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32),
-            Host::Avx2 => (VEX_Vpaddd_ymm_ymm_ymmm256, VEX_Vpand_ymm_ymm_ymmm256),
-        };
+        let host = asm.host;
         asm.fetch(OFFSETS, from);
         if step.offset & 0xffff != 0 {
             let offset = asm.literal((step.offset & 0xffff) as u32);
-            asm.vector3(add, OFFSETS, OFFSETS, offset);
+            asm.vector3(host.code(V::Add), OFFSETS, OFFSETS, offset);
         }
         let bytes = asm.literal(4 * 31);
-        asm.vector3(and, OFFSETS, OFFSETS, bytes);
+        asm.vector3(host.code(V::And), OFFSETS, OFFSETS, bytes);
         let k = match asm.host {
             Host::Avx512 => {
                 let k = SCRATCH_MASKS[0];

@@ -14,7 +14,7 @@ use vgpu_isa::Op;
 
 use crate::asm::{Arg, FILE, Label, at};
 use crate::compile::{Compiler, Version};
-use crate::host::Host;
+use crate::host::V;
 
 /// What the subroutine of an instruction depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,7 +122,6 @@ fn chunk(layout: &Plan, places: &[u16], group: usize, block: usize) -> Option<us
 pub(crate) fn subroutines(compiler: &mut Compiler<'_>) {
     for Subroutine { product, label } in std::mem::take(&mut compiler.products) {
         compiler.asm.place(label);
-        let host = compiler.asm.host;
         let layout = plan(product.row, compiler.input.lanes);
         let mut body = Body {
             compiler,
@@ -130,43 +129,8 @@ pub(crate) fn subroutines(compiler: &mut Compiler<'_>) {
             layout,
             n: INSTRUCTIONS[product.row].n,
             groups: INSTRUCTIONS[product.row].k / 4,
-            code: Codes::of(host),
         };
         body.emit();
-    }
-}
-
-/// The host's instructions.
-#[derive(Clone, Copy)]
-struct Codes {
-    and: iced_x86::Code,
-    add: iced_x86::Code,
-    multiply: iced_x86::Code,
-    left: iced_x86::Code,
-    right: iced_x86::Code,
-    right_signed: iced_x86::Code,
-}
-
-impl Codes {
-    fn of(host: Host) -> Codes {
-        match host {
-            Host::Avx512 => Codes {
-                and: EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
-                add: EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
-                multiply: EVEX_Vpmaddwd_zmm_k1z_zmm_zmmm512,
-                left: EVEX_Vpsllw_zmm_k1z_zmmm512_imm8,
-                right: EVEX_Vpsrlw_zmm_k1z_zmmm512_imm8,
-                right_signed: EVEX_Vpsraw_zmm_k1z_zmmm512_imm8,
-            },
-            Host::Avx2 => Codes {
-                and: VEX_Vpand_ymm_ymm_ymmm256,
-                add: VEX_Vpaddd_ymm_ymm_ymmm256,
-                multiply: VEX_Vpmaddwd_ymm_ymm_ymmm256,
-                left: VEX_Vpsllw_ymm_ymm_imm8,
-                right: VEX_Vpsrlw_ymm_ymm_imm8,
-                right_signed: VEX_Vpsraw_ymm_ymm_imm8,
-            },
-        }
     }
 }
 
@@ -185,7 +149,6 @@ struct Body<'c, 'a> {
     n: usize,
     /// Groups of four neighbours in K.
     groups: usize,
-    code: Codes,
 }
 
 impl Body<'_, '_> {
@@ -208,16 +171,16 @@ impl Body<'_, '_> {
 
     /// The even and the odd bytes of a register of the host, as words.
     fn split(&mut self, even: u8, odd: u8, signed: bool) {
-        let code = self.code;
         let asm = &mut self.compiler.asm;
+        let host = asm.host;
         if signed {
-            asm.vector2i(code.right_signed, odd, Arg::Register(even), 8);
-            asm.vector2i(code.left, even, Arg::Register(even), 8);
-            asm.vector2i(code.right_signed, even, Arg::Register(even), 8);
+            asm.vector2i(host.code(V::SarWords), odd, Arg::Register(even), 8);
+            asm.vector2i(host.code(V::ShlWords), even, Arg::Register(even), 8);
+            asm.vector2i(host.code(V::SarWords), even, Arg::Register(even), 8);
         } else {
-            asm.vector2i(code.right, odd, Arg::Register(even), 8);
+            asm.vector2i(host.code(V::ShrWords), odd, Arg::Register(even), 8);
             let bytes = asm.literal(0x00ff_00ff);
-            asm.vector3(code.and, even, even, bytes);
+            asm.vector3(host.code(V::And), even, even, bytes);
         }
     }
 
@@ -275,9 +238,10 @@ impl Body<'_, '_> {
             for (odd, product) in PRODUCTS.into_iter().enumerate() {
                 let words = self.words(group, row / CHUNK, odd) + 4 * (row % CHUNK) as i32;
                 let asm = &mut self.compiler.asm;
+                let host = asm.host;
                 asm.spread(product, at(Register::RSP, words));
-                asm.vector3(self.code.multiply, product, product, Arg::Register(2 * i + odd as u8));
-                asm.vector3(self.code.add, SUM, SUM, Arg::Register(product));
+                asm.vector3(host.code(V::MulAddWords), product, product, Arg::Register(2 * i + odd as u8));
+                asm.vector3(host.code(V::Add), SUM, SUM, Arg::Register(product));
             }
         }
         self.compiler.asm.store(at(to_d, place), SUM);
