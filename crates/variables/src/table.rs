@@ -148,6 +148,10 @@ variables! {
         "what executes kernels: a handler for each instruction, or [native code](../internals/engine.md) where there is any";
         Word(&["reference", "compiled"]);
         else "native code, if the CPU has AVX2 or AVX-512";
+    VGPU_DUMP = "FERROCM_VGPU_DUMP", VirtualGpu:
+        "makes the compiling engine write [its code](../internals/engine.md#reading-its-code)";
+        Path("a folder");
+        else "nothing is written";
     VGPU_COUNTERS = "FERROCM_VGPU_COUNTERS", VirtualGpu:
         "makes dispatches write their [counters](../use/profiling.md#counters)";
         Text("table or json, with a file after a colon if wanted, such as json:FILE");

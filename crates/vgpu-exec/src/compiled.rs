@@ -113,8 +113,10 @@ fn compile(unit: &Unit, wave: &Wave, program: &Program) -> Option<Compiled> {
         if inst.is_some_and(|inst| matches!(inst.op, Op::SSwappcB64 | Op::SCallB64)) {
             entries.push(i as u32 + 1);
         }
-        let quiet = matches!(what, What::Part { .. }) && inst.is_some_and(|inst| is_quiet(inst, form.lanes));
-        steps.push(step(kind, code, quiet, form.lanes.into()));
+        let part = inst.filter(|_| matches!(what, What::Part { .. }));
+        let quiet = part.is_some_and(|inst| is_quiet(inst, form.lanes));
+        let written = part.map_or([0; 2], |inst| written(inst, form.lanes));
+        steps.push(Step { quiet, written, ..step(kind, code, form.lanes.into()) });
     }
     let input =
         Input { steps: &steps, entries: &entries, lanes: form.lanes.into(), mode: wave.mode, layout: LAYOUT };
@@ -164,7 +166,7 @@ fn kind(inst: &Inst, code: &Code, part: usize, parts: usize) -> Kind {
     }
 }
 
-fn step(kind: Kind, code: &Code, quiet: bool, lanes: u32) -> Step {
+fn step(kind: Kind, code: &Code, lanes: u32) -> Step {
     let source = |src: Src| match src {
         Src::Vector(index) => Source::Vector((index / lanes) as u16),
         Src::Scalar(slot) => Source::Scalar(slot),
@@ -190,7 +192,8 @@ fn step(kind: Kind, code: &Code, quiet: bool, lanes: u32) -> Step {
             Kind::Operation(op) => memory::pair_offsets(op, code),
             _ => [0; 2],
         },
-        quiet,
+        quiet: false,
+        written: [0; 2],
         code: std::ptr::from_ref(code).cast(),
     }
 }
@@ -204,6 +207,19 @@ fn is_quiet(inst: &Inst, lanes: u8) -> bool {
     let registers = inst.registers(lanes);
     let writes_exec = |register| matches!(register, Register::Scalar(slot) if slot >= scalar::EXEC);
     !registers.indirect && !registers.written.iter().any(|span| span.registers().any(writes_exec))
+}
+
+/// The first vector register that an instruction may write, and the one after the last.
+fn written(inst: &Inst, lanes: u8) -> [u16; 2] {
+    let registers = inst.registers(lanes);
+    if registers.indirect {
+        return [0, u16::MAX];
+    }
+    let spans = registers.written.iter().filter_map(|span| match span.first {
+        Register::Vector(first) => Some([first, first + u16::from(span.count)]),
+        _ => None,
+    });
+    spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]).unwrap_or([0; 2])
 }
 
 /// Whether an operation's result is in vector registers.

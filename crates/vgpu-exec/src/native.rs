@@ -68,6 +68,8 @@ pub struct Step {
     pub offsets: [u32; 2],
     /// Whether its handler changes neither EXEC nor MODE, and the wave always continues after it.
     pub quiet: bool,
+    /// The first vector register that it may write, and the one after the last.
+    pub written: [u16; 2],
     /// What the handler gets, besides the wave.
     pub code: *const u8,
 }

@@ -6,6 +6,7 @@ use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 use crate::Error;
 use crate::host::Host;
+use crate::memory::TEMPS;
 
 /// The host register that points to the wave.
 pub(crate) const WAVE: Register = Register::RBX;
@@ -267,6 +268,42 @@ impl Asm {
         self.vector2(code, to, Arg::Memory(from));
     }
 
+    /// The first lane of a vector register, in all lanes.
+    pub(crate) fn spread_first(&mut self, to: u8, from: u8) {
+        let code = match self.host {
+            Host::Avx2 => Code::VEX_Vpbroadcastd_ymm_xmmm32,
+            Host::Avx512 => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+        };
+        self.vector2_from_xmm(code, to, from);
+    }
+
+    /// Reduces a vector register with an operation to its first lane. Overwrites some other registers of
+    /// [`TEMPS`](crate::memory::TEMPS).
+    pub(crate) fn reduce(&mut self, number: u8, operation: Code) {
+        let other = TEMPS[5];
+        let (ymm, zmm) = (Register::YMM0 + u32::from(number), Register::ZMM0 + u32::from(number));
+        let parts: &[u32] = match self.host {
+            Host::Avx2 => &[1],
+            Host::Avx512 => &[1, 2, 3],
+        };
+        // The other quarters, before the first is changed.
+        for (i, &part) in (0..).zip(parts) {
+            let to = xmm(other + i);
+            match self.host {
+                Host::Avx2 => self.two_imm(Code::VEX_Vextracti128_xmmm128_ymm_imm8, to, ymm, part),
+                Host::Avx512 => self.two_imm(Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, to, zmm, part),
+            }
+        }
+        let all = xmm(number);
+        for i in 0..parts.len() as u8 {
+            self.three(operation, all, all, xmm(other + i));
+        }
+        for order in [0x4e, 0xb1] {
+            self.two_imm(Code::VEX_Vpshufd_xmm_xmmm128_imm8, xmm(other), all, order);
+            self.three(operation, all, all, xmm(other));
+        }
+    }
+
     /// Copies a vector register.
     pub(crate) fn copy(&mut self, to: u8, from: u8) {
         let code = match self.host {
@@ -406,6 +443,11 @@ impl Asm {
     /// Places a label here.
     pub(crate) fn place(&mut self, label: Label) {
         self.labels[label.0] = Some(self.size);
+    }
+
+    /// The position of the next instruction.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     /// The position of a label.

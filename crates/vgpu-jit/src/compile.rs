@@ -6,8 +6,10 @@ use iced_x86::{Code, Register};
 use vgpu_isa::scalar;
 
 use crate::asm::{Asm, FILE, Label, WAVE, When, at};
+use crate::dump::{self, Listing};
 use crate::host::Host;
 use crate::region::{Region, slots};
+use crate::shapes::Shapes;
 use crate::{Error, constant, emit, lanes, matrix, memory, pages, scalar as salu, vector};
 use vgpu_exec::native::{Condition, Input, Kind, Layout, Source, Step};
 
@@ -19,9 +21,9 @@ pub(crate) const SLICE: u8 = 0xfe;
 /// The registers that native code uses and its callers expect unchanged.
 const SAVED: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
-/// Bytes of the stack for values. With the saved registers and the return address, calls find the stack
+/// Bytes of the stack for values, besides records of shapes. With the saved registers and the return address, calls find the stack
 /// aligned.
-const FRAME: i32 = emit::PLACES as i32 * 64 + 8;
+const FRAME: i32 = emit::STACK + 8;
 
 /// A version of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,6 +65,9 @@ pub(crate) struct Compiler<'a> {
     exits: Vec<(Label, u32)>,
     /// Whether EXEC changed in the current block, so that `version` is not known at its end.
     pub(crate) exec_changed: bool,
+    listing: Listing,
+    pub(crate) shapes: Shapes,
+    pub(crate) others: Vec<memory::Other>,
 }
 
 /// Compiles a unit.
@@ -86,8 +91,12 @@ pub(crate) fn compile(input: &Input<'_>, host: Host) -> Result<crate::Code, Erro
         end,
         exits: Vec::new(),
         exec_changed: false,
+        listing: Listing::new(),
+        shapes: Shapes::default(),
+        others: Vec::new(),
     };
     compiler.find_blocks();
+    compiler.shapes = Shapes::new(input, compiler.blocks.keys().copied());
     compiler.prologue();
     let starts: Vec<u32> = compiler.blocks.keys().copied().collect();
     for (i, &start) in starts.iter().enumerate() {
@@ -128,16 +137,17 @@ impl Compiler<'_> {
         for register in SAVED {
             self.asm.one(Code::Push_r64, register);
         }
-        self.asm.imm(Code::Sub_rm64_imm32, Register::RSP, FRAME);
+        self.asm.imm(Code::Sub_rm64_imm32, Register::RSP, FRAME + self.shapes.size());
         self.asm.two(Code::Mov_r64_rm64, WAVE, Register::RDI);
         self.asm.load(Code::Mov_r64_rm64, FILE, at(WAVE, self.input.layout.file));
         self.asm.point_to_literals();
+        self.clear_records();
         self.asm.one(Code::Jmp_rm64, Register::RSI);
     }
 
     fn epilogue(&mut self) {
         self.asm.bare(Code::VEX_Vzeroupper);
-        self.asm.imm(Code::Add_rm64_imm32, Register::RSP, FRAME);
+        self.asm.imm(Code::Add_rm64_imm32, Register::RSP, FRAME + self.shapes.size());
         for register in SAVED.into_iter().rev() {
             self.asm.one(Code::Pop_r64, register);
         }
@@ -183,11 +193,14 @@ impl Compiler<'_> {
     /// The steps of a block in the current version. If EXEC is `unknown`, the next block asks for it.
     fn steps(&mut self, start: u32, end: u32, unknown: bool) -> Result<(), Error> {
         self.exec_changed = unknown;
+        let version = self.version;
+        self.list(|| format!("block {start}, {version:?}"));
         let mut continues = true;
         for at in start..end {
             self.at = at;
             let step = self.input.steps[at as usize];
             continues = self.step(&step)?;
+            self.remove_records(&step);
         }
         self.end_region()?;
         if continues {
@@ -202,7 +215,21 @@ impl Compiler<'_> {
             return Ok(());
         }
         let region = std::mem::replace(&mut self.region, Region::new(self.asm.host, self.input.lanes == 64));
+        self.list(|| "a region:".into());
+        for &step in &region.steps {
+            self.list_step(step);
+        }
         emit::emit(self, &region)
+    }
+
+    /// Says in the listing what follows.
+    fn list(&mut self, line: impl FnOnce() -> String) {
+        self.listing.add(self.asm.size(), line);
+    }
+
+    fn list_step(&mut self, step: u32) {
+        let steps = self.input.steps;
+        self.list(|| dump::line(step, &steps[step as usize]));
     }
 
     /// Continues with the block at a step, at the end of a block, if it is not the next code anyway.
@@ -256,11 +283,13 @@ impl Compiler<'_> {
                 if self.region.conflicts(reads, writes) {
                     self.end_region()?;
                 }
+                self.list_step(self.at);
                 salu::emit(self, op, step);
                 return Ok(true);
             }
         }
         self.end_region()?;
+        self.list_step(self.at);
         match step.kind {
             Kind::Operation(op) => Ok(memory::emit(self, op, step)
                 || constant::emit(self, op, step)
@@ -397,15 +426,22 @@ impl Compiler<'_> {
 
     fn finish(mut self) -> Result<crate::Code, Error> {
         let end = self.end;
+        self.list(|| "loads of other shapes:".into());
+        memory::others(&mut self);
+        self.list(|| "handlers called out of line:".into());
         for Slow { label, back, at } in std::mem::take(&mut self.slow) {
             self.asm.place(label);
             self.at = at;
+            self.list_step(at);
             self.call();
             self.asm.jump(back);
         }
+        self.list(|| "regions with NaNs:".into());
         for redone in std::mem::take(&mut self.redone) {
             emit::redo(&mut self, &redone);
         }
+        self.list(|| "subroutines and exits:".into());
+        self.record_makers();
         memory::subroutines(&mut self);
         matrix::subroutines(&mut self);
         for (label, step) in std::mem::take(&mut self.exits) {
@@ -422,9 +458,12 @@ impl Compiler<'_> {
             let position = self.asm.position(*choose).ok_or(Error::Label)?;
             starts[*step as usize] = u32::try_from(position).map_err(|_| Error::TooLarge)?;
         }
+        let host = self.asm.host;
         let mut finished = self.asm.finish()?;
         let size = finished.code;
         let pages = pages::Pages::new(&mut finished)?;
+        let title = format!("{} steps, waves of {}, {host:?}", self.input.steps.len(), self.input.lanes);
+        self.listing.write(&title, &finished.bytes[..size], pages.address(0));
         Ok(crate::Code { pages, starts, mode: self.input.mode, size })
     }
 }

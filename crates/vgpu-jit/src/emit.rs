@@ -1,4 +1,4 @@
-//! Code for regions: each group of lanes from the start of the region to its end.
+//! Code for regions: a loop over groups of lanes, each from the start of the region to its end.
 
 use iced_x86::Code::*;
 use iced_x86::{Code, MemoryOperand, Register};
@@ -15,17 +15,16 @@ use crate::region::{MASKS, Node, Region};
 const COLLECTED: [(Register, Register); MASKS] =
     [(Register::R15, Register::R15D), (Register::R13, Register::R13D), (Register::RBP, Register::EBP)];
 
-/// A group of lanes whose results are NaNs.
-pub(crate) struct Redo {
-    label: Label,
-    /// Where its code ends.
-    back: Label,
-    chunk: u8,
-}
+/// The place of the current group of lanes in a vector register, in bytes.
+const GROUP: Register = Register::R11;
+/// The place of its bits in a lane mask, in bytes.
+const BITS: Register = Register::R10;
 
-/// A region with such groups, and what they need.
+/// A region in which a group's results may be NaNs.
 pub(crate) struct Redone {
-    chunks: Vec<Redo>,
+    label: Label,
+    /// Where the group's code ends.
+    back: Label,
     steps: Vec<u32>,
     slots: Vec<u8>,
 }
@@ -33,7 +32,9 @@ pub(crate) struct Redone {
 /// The bytes of a register of the host on the stack.
 const PLACE: i32 = 64;
 /// The number of such places in the frame.
-pub(crate) const PLACES: u16 = 40;
+const PLACES: u16 = 40;
+/// The bytes of these places.
+pub(crate) const STACK: i32 = PLACE * PLACES as i32;
 
 /// Emits a region.
 ///
@@ -44,29 +45,34 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, region: &Region) -> Result<(), E
     if plan.places > PLACES {
         return Err(Error::Registers);
     }
-    let mut redone = Redone {
-        chunks: Vec::new(),
-        steps: region.steps.clone(),
-        slots: region.masks.iter().map(|mask| mask.slot).collect(),
-    };
-    for chunk in 0..compiler.chunks() {
-        let mut lanes = Lanes { compiler, chunk, has_checked: false };
-        plan.body.iter().for_each(|inst| lanes.inst(inst));
-        let back = lanes.compiler.asm.label();
-        if plan.checks {
-            let label = lanes.compiler.asm.label();
-            lanes.leave_if_nan(label);
-            redone.chunks.push(Redo { label, back, chunk });
-        }
-        if !plan.results.is_empty() {
-            lanes.results(&plan.results);
-        }
-        for (number, (mask, (before, from))) in region.masks.iter().zip(&plan.masks).enumerate() {
-            before.iter().for_each(|inst| lanes.inst(inst));
-            lanes.collect(number, *from, mask.inverted);
-        }
-        lanes.compiler.asm.place(back);
+    let (start, back) = (compiler.asm.label(), compiler.asm.label());
+    let size = 4 * compiler.asm.host.lanes() as i32;
+    compiler.asm.two(Xor_r32_rm32, Register::R11D, Register::R11D);
+    compiler.asm.place(start);
+    let reads_masks = region.nodes.iter().any(|node| matches!(node, Node::Lanes(_)));
+    if reads_masks || compiler.version == Version::Masked {
+        compiler.asm.two(Mov_r32_rm32, Register::R10D, Register::R11D);
+        compiler.asm.imm(Shr_rm32_imm8, Register::R10D, 5);
     }
+    let mut lanes = Lanes { compiler, has_checked: false };
+    plan.body.iter().for_each(|inst| lanes.inst(inst));
+    if plan.checks {
+        let label = lanes.compiler.asm.label();
+        lanes.leave_if_nan(label);
+        let (steps, slots) = (region.steps.clone(), region.masks.iter().map(|mask| mask.slot).collect());
+        lanes.compiler.redone.push(Redone { label, back, steps, slots });
+    }
+    if !plan.results.is_empty() {
+        lanes.results(&plan.results);
+    }
+    for (number, (mask, (before, from))) in region.masks.iter().zip(&plan.masks).enumerate() {
+        before.iter().for_each(|inst| lanes.inst(inst));
+        lanes.collect(number, *from, mask.inverted);
+    }
+    compiler.asm.place(back);
+    compiler.asm.imm(Add_rm32_imm8, Register::R11D, size);
+    compiler.asm.imm(Cmp_rm32_imm32, Register::R11D, 4 * compiler.input.lanes as i32);
+    compiler.asm.jump_if(When::NotEqual, start);
     for (mask, (wide, narrow)) in region.masks.iter().zip(COLLECTED) {
         let to = at(WAVE, compiler.slot(mask.slot));
         if compiler.input.lanes == 64 {
@@ -75,9 +81,6 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, region: &Region) -> Result<(), E
             compiler.asm.write(Mov_rm32_r32, to, narrow);
         }
         compiler.exec_changed |= mask.slot == scalar::EXEC;
-    }
-    if !redone.chunks.is_empty() {
-        compiler.redone.push(redone);
     }
     Ok(())
 }
@@ -89,9 +92,8 @@ impl Compiler<'_> {
         at(WAVE, self.slot(slot) + bytes * i32::from(chunk))
     }
 
-    /// Loads a lane mask: into a mask register, or as ones and zeros.
-    pub(crate) fn load_mask(&mut self, to: u8, slot: u8, chunk: u8) {
-        let from = self.lane_bits(slot, chunk);
+    /// Loads the lane mask of a group: into a mask register, or as ones and zeros.
+    pub(crate) fn load_mask(&mut self, to: u8, from: MemoryOperand) {
         let asm = &mut self.asm;
         match asm.host {
             Host::Avx512 => asm.load(VEX_Kmovw_kr_km16, mask(to), from),
@@ -105,10 +107,9 @@ impl Compiler<'_> {
     }
 }
 
-/// A group of lanes that fills a register of the host.
+/// A group of lanes that fills a register of the host: the one at [`GROUP`].
 struct Lanes<'c, 'a> {
     compiler: &'c mut Compiler<'a>,
-    chunk: u8,
     has_checked: bool,
 }
 
@@ -127,9 +128,7 @@ impl Lanes<'_, '_> {
     /// Memory of a leaf, for an instruction that reads it.
     fn memory(&mut self, node: Node) -> Arg {
         match node {
-            Node::Register(register) => {
-                Arg::Memory(at(FILE, self.compiler.register_place(register, self.chunk)))
-            }
+            Node::Register(register) => Arg::Memory(self.file(register)),
             Node::Literal(value) => self.compiler.asm.literal(value),
             Node::Scalar(slot) => Arg::Memory(broadcast(WAVE, self.compiler.slot(slot))),
             _ => Arg::Register(0),
@@ -145,7 +144,12 @@ impl Lanes<'_, '_> {
 
     /// The bits of a lane mask in scalar registers that belong to these lanes.
     fn bits(&self, slot: u8) -> MemoryOperand {
-        self.compiler.lane_bits(slot, self.chunk)
+        indexed(WAVE, BITS, self.compiler.slot(slot))
+    }
+
+    /// These lanes of a vector register.
+    fn file(&self, register: u16) -> MemoryOperand {
+        indexed(FILE, GROUP, self.compiler.register_place(register, 0))
     }
 
     fn load(&mut self, to: u8, node: Node) {
@@ -168,10 +172,13 @@ impl Lanes<'_, '_> {
                 self.compiler.asm.fetch(to, from);
             }
             Node::Register(register) => {
-                let from = at(FILE, self.compiler.register_place(register, self.chunk));
+                let from = self.file(register);
                 self.compiler.asm.fetch(to, from);
             }
-            Node::Lanes(slot) => self.compiler.load_mask(to, slot, self.chunk),
+            Node::Lanes(slot) => {
+                let from = self.bits(slot);
+                self.compiler.load_mask(to, from);
+            }
             Node::Op(..) | Node::Check(..) => {}
         }
     }
@@ -308,11 +315,12 @@ impl Lanes<'_, '_> {
         let [old, enabled] = self.host().scratch();
         if is_masked {
             let to = if self.host() == Host::Avx512 { SCRATCH_MASKS[2] } else { enabled };
-            self.compiler.load_mask(to, scalar::EXEC, self.chunk);
+            let exec = self.bits(scalar::EXEC);
+            self.compiler.load_mask(to, exec);
         }
         for (register, before, from) in results {
             before.iter().for_each(|inst| self.inst(inst));
-            let to = at(FILE, self.compiler.register_place(*register, self.chunk));
+            let to = self.file(*register);
             let asm = &mut self.compiler.asm;
             match (is_masked, asm.host) {
                 (false, _) => asm.store(to, *from),
@@ -332,11 +340,8 @@ impl Lanes<'_, '_> {
         let exec = self.bits(scalar::EXEC);
         let lanes = self.host().lanes() as i32;
         let is_masked = self.compiler.version == Version::Masked;
-        let (all, narrow) = COLLECTED[number];
-        let chunk = i32::from(self.chunk);
         let asm = &mut self.compiler.asm;
-        let bits = if chunk == 0 { narrow } else { Register::EAX };
-        let wide = if chunk == 0 { all } else { Register::RAX };
+        let bits = Register::EAX;
         match asm.host {
             Host::Avx512 => asm.two(VEX_Kmovw_r32_kr, bits, mask(from)),
             Host::Avx2 => asm.two(VEX_Vmovmskps_r32_ymm, bits, Register::YMM0 + u32::from(from)),
@@ -349,35 +354,42 @@ impl Lanes<'_, '_> {
             asm.load(code, Register::ECX, exec);
             asm.two(And_r32_rm32, bits, Register::ECX);
         }
-        if chunk > 0 {
-            asm.imm(Shl_rm64_imm8, wide, lanes * chunk);
-            asm.two(Or_r64_rm64, all, wide);
+        self.compiler.collect(number);
+    }
+}
+
+impl Compiler<'_> {
+    /// Adds the bits of a group of lanes, in RAX, to those of the lanes before, which move down. So they are
+    /// in their places after the last group.
+    fn collect(&mut self, number: usize) {
+        let lanes = self.asm.host.lanes() as i32;
+        let (wide, narrow) = COLLECTED[number];
+        if self.input.lanes == 64 {
+            self.asm.imm(Shr_rm64_imm8, wide, lanes);
+            self.asm.imm(Shl_rm64_imm8, Register::RAX, 64 - lanes);
+            self.asm.two(Or_r64_rm64, wide, Register::RAX);
+        } else {
+            self.asm.imm(Shr_rm32_imm8, narrow, lanes);
+            self.asm.imm(Shl_rm32_imm8, Register::EAX, 32 - lanes);
+            self.asm.two(Or_r32_rm32, narrow, Register::EAX);
         }
     }
 }
 
+/// Memory at a register plus another and an offset.
+fn indexed(base: Register, index: Register, offset: i32) -> MemoryOperand {
+    MemoryOperand::new(base, index, 1, offset.into(), u32::from(offset != 0), false, Register::None)
+}
+
 /// Bytes on the stack of what follows, with which calls find it aligned.
-const SAVED: i32 = 8 * (MASKS as i32 + 2) + 16;
+const SAVED: i32 = 8 * (MASKS as i32 + 3);
 const EXEC_AT: i32 = 0;
-const CHUNK_AT: i32 = 8;
+const GROUP_AT: i32 = 8;
 const SLOTS_AT: i32 = 16;
 
 /// Emits code that executes a region with the handlers of its steps, in the lanes of a group only.
 pub(crate) fn redo(compiler: &mut Compiler<'_>, redone: &Redone) {
-    let lanes = compiler.asm.host.lanes() as u64;
-    let start = compiler.asm.label();
-    for Redo { label, back, chunk } in &redone.chunks {
-        compiler.asm.place(*label);
-        if *chunk == 0 {
-            for (_, narrow) in &COLLECTED[..redone.slots.len()] {
-                compiler.asm.two(Xor_r32_rm32, *narrow, *narrow);
-            }
-        }
-        // The bits of its lanes.
-        compiler.asm.constant(Register::RDX, ((1 << lanes) - 1) << (lanes * u64::from(*chunk)));
-        compiler.asm.call(start);
-        compiler.asm.jump(*back);
-    }
+    let lanes = compiler.asm.host.lanes() as i32;
     let wide = compiler.input.lanes == 64;
     let (load, write, rax, rdx) = if wide {
         (Mov_r64_rm64, Mov_rm64_r64, Register::RAX, Register::RDX)
@@ -386,33 +398,41 @@ pub(crate) fn redo(compiler: &mut Compiler<'_>, redone: &Redone) {
     };
     let exec = at(WAVE, compiler.slot(scalar::EXEC));
     let stack = |offset: i32| at(Register::RSP, offset);
-    compiler.asm.place(start);
+    compiler.asm.place(redone.label);
     compiler.asm.imm(Sub_rm64_imm32, Register::RSP, SAVED);
     for (i, &slot) in redone.slots.iter().enumerate() {
         let from = at(WAVE, compiler.slot(slot));
         compiler.asm.load(load, rax, from);
         compiler.asm.write(write, stack(SLOTS_AT + 8 * i as i32), rax);
     }
-    compiler.asm.write(Mov_rm64_r64, stack(CHUNK_AT), Register::RDX);
+    compiler.asm.write(Mov_rm64_r64, stack(GROUP_AT), GROUP);
     compiler.asm.load(load, rax, exec);
     compiler.asm.write(write, stack(EXEC_AT), rax);
+    // The number of its first lane, and its bits.
+    compiler.asm.two(Mov_r32_rm32, Register::ECX, Register::R11D);
+    compiler.asm.imm(Shr_rm32_imm8, Register::ECX, 2);
+    compiler.asm.imm(Mov_r32_imm32, Register::EDX, (1 << lanes) - 1);
+    compiler.asm.two(Shl_rm64_CL, Register::RDX, Register::CL);
     compiler.asm.two(if wide { And_r64_rm64 } else { And_r32_rm32 }, rax, rdx);
     compiler.asm.write(write, exec, rax);
     for &step in &redone.steps {
         compiler.call_handler(step);
     }
-    for (i, (&slot, (all, _))) in redone.slots.iter().zip(COLLECTED).enumerate() {
+    compiler.asm.load(Mov_r64_rm64, GROUP, stack(GROUP_AT));
+    compiler.asm.two(Mov_r32_rm32, Register::ECX, Register::R11D);
+    compiler.asm.imm(Shr_rm32_imm8, Register::ECX, 2);
+    for (i, &slot) in redone.slots.iter().enumerate() {
         let at_slot = at(WAVE, compiler.slot(slot));
         compiler.asm.load(load, rax, at_slot);
         // What the handler wrote for other lanes is zero, or was there before.
-        compiler.asm.load(Mov_r64_rm64, Register::RDX, stack(CHUNK_AT));
-        compiler.asm.two(And_r64_rm64, Register::RAX, Register::RDX);
-        compiler.asm.two(Or_r64_rm64, all, Register::RAX);
+        compiler.asm.two(Shr_rm64_CL, Register::RAX, Register::CL);
+        compiler.asm.imm(And_rm32_imm32, Register::EAX, (1 << lanes) - 1);
+        compiler.collect(i);
         compiler.asm.load(load, rax, stack(SLOTS_AT + 8 * i as i32));
         compiler.asm.write(write, at_slot, rax);
     }
     compiler.asm.load(load, rax, stack(EXEC_AT));
     compiler.asm.write(write, exec, rax);
     compiler.asm.imm(Add_rm64_imm32, Register::RSP, SAVED);
-    compiler.asm.bare(Retnq);
+    compiler.asm.jump(redone.back);
 }

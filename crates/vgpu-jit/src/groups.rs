@@ -71,12 +71,14 @@ impl Access<'_, '_> {
                 }
                 (true, Host::Avx512) => {
                     let k = SCRATCH_MASKS[0];
-                    self.compiler.load_mask(k, scalar::EXEC, chunk);
+                    let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+                    self.compiler.load_mask(k, exec);
                     self.compiler.asm.vector3k(min, least, least, Arg::Memory(from), k);
                     self.compiler.asm.vector3k(max, most, most, Arg::Memory(from), k);
                 }
                 (true, Host::Avx2) => {
-                    self.compiler.load_mask(enabled, scalar::EXEC, chunk);
+                    let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+                    self.compiler.load_mask(enabled, exec);
                     let asm = &mut self.compiler.asm;
                     asm.fetch(lanes, from);
                     let (x, on) = (lanes, Arg::Register(enabled));
@@ -87,7 +89,7 @@ impl Access<'_, '_> {
                 }
             }
         }
-        self.reduce(
+        self.compiler.asm.reduce(
             least,
             if complement { VEX_Vpmaxud_xmm_xmm_xmmm128 } else { VEX_Vpminud_xmm_xmm_xmmm128 },
         );
@@ -95,37 +97,8 @@ impl Access<'_, '_> {
         if complement {
             self.compiler.asm.one(Not_rm32, Register::EAX);
         }
-        self.reduce(most, VEX_Vpmaxud_xmm_xmm_xmmm128);
+        self.compiler.asm.reduce(most, VEX_Vpmaxud_xmm_xmm_xmmm128);
         self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EDX, xmm(most));
-    }
-
-    /// Reduces a vector register with an operation to its first lane.
-    fn reduce(&mut self, number: u8, operation: iced_x86::Code) {
-        let other = TEMPS[5];
-        let asm = &mut self.compiler.asm;
-        let ymm = Register::YMM0 + u32::from(number);
-        let parts: &[(bool, u32)] = match asm.host {
-            Host::Avx512 => &[(true, 1), (true, 2), (true, 3)],
-            Host::Avx2 => &[(false, 1)],
-        };
-        // The other quarters, before the first is changed.
-        for (i, &(wide, part)) in (0..).zip(parts) {
-            let to = xmm(other + i as u8);
-            if wide {
-                let zmm = Register::ZMM0 + u32::from(number);
-                asm.two_imm(EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, to, zmm, part);
-            } else {
-                asm.two_imm(VEX_Vextracti128_xmmm128_ymm_imm8, to, ymm, part);
-            }
-        }
-        let all = xmm(number);
-        for i in 0..parts.len() as u8 {
-            asm.three(operation, all, all, xmm(other + i));
-        }
-        for order in [0x4e, 0xb1] {
-            asm.two_imm(VEX_Vpshufd_xmm_xmmm128_imm8, xmm(other), all, order);
-            asm.three(operation, all, all, xmm(other));
-        }
     }
 
     /// Jumps to the handler unless everything from the smallest to the largest address of enabled lanes may
@@ -158,7 +131,7 @@ impl Access<'_, '_> {
             asm.two(Cmp_r64_rm64, Register::RDX, Register::RCX);
             asm.jump_if(When::Above, slow);
         }
-        self.spread_first(LEAST, LEAST);
+        self.compiler.asm.spread_first(LEAST, LEAST);
     }
 
     /// Loads of groups with patterns of their own.
@@ -263,7 +236,7 @@ impl Access<'_, '_> {
         asm.fetch(OFFSETS, from);
         asm.vector3(sub, OFFSETS, OFFSETS, Arg::Register(LEAST));
         asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
-        self.spread_first(DIFFERENCES, OFFSETS);
+        self.compiler.asm.spread_first(DIFFERENCES, OFFSETS);
         self.compiler.asm.vector3(sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
     }
 
@@ -273,7 +246,8 @@ impl Access<'_, '_> {
         let host = self.compiler.asm.host;
         let k = if host == Host::Avx512 { SCRATCH_MASKS[0] } else { TEMPS[0] };
         if is_masked {
-            self.compiler.load_mask(k, scalar::EXEC, chunk);
+            let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+            self.compiler.load_mask(k, exec);
         } else if host == Host::Avx512 {
             self.compiler.asm.three(VEX_Kxnorw_kr_kr_kr, mask(k), mask(k), mask(k));
         } else {

@@ -14,12 +14,14 @@
 //! | `matrix` | products of matrices |
 //! | `memory` | loads and stores |
 //! | `groups` | those of groups of lanes with patterns of their own |
+//! | `shapes` | how the lanes of addresses differ |
 //! | `constant` | loads into scalar registers |
 //! | `lanes` | moves between lanes |
 //! | `scalar` | scalar instructions |
 //! | `host` | the vector instructions of the host |
 //! | `asm` | x86-64 instructions, labels, literals |
 //! | `pages` | executable memory |
+//! | `dump` | files with the code |
 //!
 //! # Invariants
 //! - At every border of a block, and whenever a handler runs, all registers of the wave are in its register
@@ -32,6 +34,7 @@ mod allocate;
 mod asm;
 mod compile;
 mod constant;
+mod dump;
 mod emit;
 mod groups;
 mod host;
@@ -41,11 +44,13 @@ mod memory;
 mod pages;
 mod region;
 mod scalar;
+mod shapes;
 mod vector;
 
 use vgpu_exec::Level;
 use vgpu_exec::native::{Compile, Exit, Input, Native, Why};
 
+pub use dump::dump_to;
 use host::Host;
 
 /// The reason why code cannot be compiled.

@@ -8,7 +8,8 @@ use vgpu_isa::{Op, scalar};
 use crate::asm::{Arg, FILE, Label, WAVE, When, at, mask, xmm};
 use crate::compile::{Compiler, Version};
 use crate::host::{Host, SCRATCH_MASKS};
-use vgpu_exec::native::{Source, Step};
+use crate::shapes::{FIRSTS, HIGH as HIGHEST, LOW as LOWEST, STEP};
+use vgpu_exec::native::{Kind, Source, Step};
 
 /// An operation: the dwords of each lane.
 #[derive(Clone, Copy)]
@@ -54,7 +55,7 @@ fn accepts(entry: &Entry, step: &Step) -> bool {
 pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
     let Some(entry) = find(op).filter(|entry| accepts(entry, step)) else { return false };
     let slow = compiler.asm.label();
-    let mut access = Access { compiler, step, entry, slow, from: BASE };
+    let mut access = Access { compiler, step, entry, slow, from: BASE, looped: false };
     if entry.store {
         access.stores()
     } else {
@@ -68,6 +69,11 @@ pub(crate) fn emit(compiler: &mut Compiler<'_>, op: Op, step: &Step) -> bool {
 pub(crate) const BASE: Register = Register::RSI;
 /// The address of a group's first lane, relative to [`Access::from`].
 pub(crate) const FIRST: Register = Register::RAX;
+/// The address of the wave's first lane, relative to it, of accesses by shape.
+const LANE: Register = Register::R10;
+/// The first group of lanes, in loops over sixteen lanes at a time: an eighth of its place in a vector
+/// register, and its place in the differences of first lanes of a record.
+const GROUPS: Register = Register::R11;
 /// Registers of the host: the lanes' addresses, their differences to the first one, the high half of the
 /// wave's first address, data, and intermediate results.
 pub(crate) const OFFSETS: u8 = 0;
@@ -85,6 +91,31 @@ pub(crate) struct Access<'c, 'a> {
     pub(crate) slow: Label,
     /// What [`FIRST`] is relative to.
     pub(crate) from: Register,
+    /// Whether groups of lanes are those at [`GROUPS`] and after it.
+    looped: bool,
+}
+
+/// Loads with other shapes than those that are expected: the code for them is at the end.
+pub(crate) struct Other {
+    at: u32,
+    label: Label,
+    /// Where code continues.
+    back: Label,
+    /// Where the handler is called.
+    slow: Label,
+}
+
+/// Emits the code of such loads.
+pub(crate) fn others(compiler: &mut Compiler<'_>) {
+    for Other { at, label, back, slow } in std::mem::take(&mut compiler.others) {
+        let step = compiler.input.steps[at as usize];
+        let Kind::Operation(op) = step.kind else { continue };
+        let Some(entry) = find(op) else { continue };
+        (compiler.at, compiler.version) = (at, Version::Full);
+        compiler.asm.place(label);
+        Access { compiler, step: &step, entry, slow, from: BASE, looped: false }.group_loads();
+        compiler.asm.jump(back);
+    }
 }
 
 impl Access<'_, '_> {
@@ -119,18 +150,19 @@ impl Access<'_, '_> {
         }
     }
 
-    /// Groups of lanes with the offset and the first register of each access, in the order of the handlers:
-    /// all accesses of sixteen lanes, then those of the next ones.
-    pub(crate) fn order(&self) -> Vec<(u8, u32, u16)> {
-        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
+    /// The groups of sixteen lanes with the offset and the first register of each access, in the order of the
+    /// handlers.
+    fn sixteen(&self) -> Vec<(u8, u32, u16)> {
         let groups = (16 / self.lanes()) as u8;
-        let mut order = Vec::new();
-        for sixteen in (0..self.compiler.chunks()).step_by(groups.into()) {
-            for &(shift, first) in &accesses {
-                order.extend((sixteen..sixteen + groups).map(|chunk| (chunk, shift, first)));
-            }
-        }
-        order
+        let accesses = self.shifts().into_iter().zip(self.registers());
+        accesses.flat_map(|(shift, first)| (0..groups).map(move |chunk| (chunk, shift, first))).collect()
+    }
+
+    /// All groups, in the same order: all accesses of sixteen lanes, then those of the next ones.
+    pub(crate) fn order(&self) -> Vec<(u8, u32, u16)> {
+        let starts = (0..self.compiler.chunks()).step_by((16 / self.lanes()) as usize);
+        let of = |start: u8| self.sixteen().into_iter().map(move |(chunk, s, r)| (start + chunk, s, r));
+        starts.flat_map(of).collect()
     }
 
     /// The smallest of the offsets, which is added to the lanes' addresses, and the bytes from there on.
@@ -143,7 +175,12 @@ impl Access<'_, '_> {
 
     /// A vector register's lanes in the register file.
     pub(crate) fn file(&self, register: u16, chunk: u8) -> MemoryOperand {
-        at(FILE, self.compiler.register_place(register, chunk))
+        let place = self.compiler.register_place(register, chunk);
+        if self.looped {
+            let sized = u32::from(place != 0);
+            return MemoryOperand::new(FILE, GROUPS, 8, place.into(), sized, false, Register::None);
+        }
+        at(FILE, place)
     }
 
     /// Jumps unless two registers are equal in all lanes.
@@ -166,66 +203,12 @@ impl Access<'_, '_> {
         }
     }
 
-    /// Jumps unless the lanes of a vector register are `first`, in all lanes, plus a multiple of their
-    /// number.
-    fn unless_progression(&mut self, register: u16, first: u8, step: u32, to: Label) {
-        let host = self.compiler.asm.host;
-        let lanes = self.lanes();
-        let [expected, equal, all] = [TEMPS[0], TEMPS[1], TEMPS[2]];
-        let [mask_equal, mask_all, _] = SCRATCH_MASKS;
+    /// Jumps unless all lanes of a vector register are `first`, in all lanes.
+    fn unless_same(&mut self, register: u16, first: u8, to: Label) {
         for chunk in 0..self.compiler.chunks() {
             let found = Arg::Memory(self.file(register, chunk));
-            let asm = &mut self.compiler.asm;
-            let mut from = first;
-            if step != 0 {
-                let start = u32::from(chunk) * lanes;
-                let steps = asm.literal_lanes(std::array::from_fn(|lane| (start + lane as u32) * step));
-                let add = match host {
-                    Host::Avx512 => EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
-                    Host::Avx2 => VEX_Vpaddd_ymm_ymm_ymmm256,
-                };
-                asm.vector3(add, expected, first, Arg::Memory(steps));
-                from = expected;
-            }
-            match host {
-                Host::Avx512 => {
-                    let test = if chunk == 0 { mask_all } else { mask_equal };
-                    asm.test(EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32, test, from, found);
-                    if chunk > 0 {
-                        asm.three(VEX_Kandw_kr_kr_kr, mask(mask_all), mask(mask_all), mask(mask_equal));
-                    }
-                }
-                Host::Avx2 => {
-                    let test = if chunk == 0 { all } else { equal };
-                    asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, test, from, found);
-                    if chunk > 0 {
-                        asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, all, all, Arg::Register(equal));
-                    }
-                }
-            }
+            self.unless_equal(first, found, to);
         }
-        let asm = &mut self.compiler.asm;
-        match host {
-            Host::Avx512 => {
-                asm.two(VEX_Kortestw_kr_kr, mask(mask_all), mask(mask_all));
-                asm.jump_if(When::AboveOrEqual, to);
-            }
-            Host::Avx2 => {
-                asm.two(VEX_Vmovmskps_r32_ymm, Register::ECX, asm.vector(all));
-                asm.imm(Cmp_rm32_imm32, Register::ECX, 0xff);
-                asm.jump_if(When::NotEqual, to);
-            }
-        }
-    }
-
-    /// The first lane in all lanes.
-    pub(crate) fn spread_first(&mut self, to: u8, from: u8) {
-        let asm = &mut self.compiler.asm;
-        let code = match asm.host {
-            Host::Avx512 => EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
-            Host::Avx2 => VEX_Vpbroadcastd_ymm_xmmm32,
-        };
-        asm.vector2_from_xmm(code, to, from);
     }
 
     /// Reads the addresses of a group's lanes: that of the first one, with the smallest offset, goes to
@@ -237,7 +220,7 @@ impl Access<'_, '_> {
         let asm = &mut self.compiler.asm;
         asm.fetch(OFFSETS, from);
         asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
-        self.spread_first(DIFFERENCES, OFFSETS);
+        self.compiler.asm.spread_first(DIFFERENCES, OFFSETS);
         let asm = &mut self.compiler.asm;
         let sub = match asm.host {
             Host::Avx512 => EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
@@ -276,8 +259,8 @@ impl Access<'_, '_> {
                 let from = self.file(register + 1, 0);
                 self.compiler.asm.fetch(OFFSETS, from);
                 self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EDX, xmm(OFFSETS));
-                self.spread_first(HIGH, OFFSETS);
-                self.unless_progression(register + 1, HIGH, 0, self.slow);
+                self.compiler.asm.spread_first(HIGH, OFFSETS);
+                self.unless_same(register + 1, HIGH, self.slow);
                 self.compiler.asm.two(Xor_r32_rm32, Register::ESI, Register::ESI);
             }
         }
@@ -321,49 +304,140 @@ impl Access<'_, '_> {
         MemoryOperand::new(self.from, FIRST, 1, shift, u32::from(shift != 0), false, Register::None)
     }
 
-    /// Accesses of the whole wave to consecutive places, if all lanes are enabled and this is so. Otherwise
-    /// code continues at the returned label.
-    fn whole(&mut self, each: impl Fn(&mut Self, u32, u16, u8)) -> Option<Label> {
+    /// Accesses by the shape of the addresses, if that is known to the compiler: jumps to a label if the lanes
+    /// of a group are not consecutive. The step is in ECX then, and the address of the wave's first lane in
+    /// [`LANE`]; all places may be accessed.
+    fn by_shape(&mut self, other: Label, each: impl Fn(&mut Self, u32, u16, u8)) -> Option<i32> {
         let Source::Vector(register) = self.step.src[0] else { return None };
-        if self.compiler.version == Version::Masked {
-            return None;
-        }
-        let other = self.compiler.asm.label();
+        let record = self.compiler.record(register)?;
+        let field = |offset: i32| at(Register::RSP, record + offset);
+        let (slow, bytes) = (self.slow, self.bytes() as i32);
         let (least, span) = self.extent();
-        let bytes = self.bytes();
-        let from = self.file(register, 0);
-        self.compiler.asm.fetch(OFFSETS, from);
-        self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
-        self.spread_first(DIFFERENCES, OFFSETS);
-        self.unless_progression(register, DIFFERENCES, bytes, other);
-        if least != 0 {
-            self.compiler.asm.imm(Add_rm32_imm32, Register::EAX, least as i32);
+        let end = (least + span) as i32 + bytes;
+        let lane = self.file(register, 0);
+        let asm = &mut self.compiler.asm;
+        asm.load(Mov_r32_rm32, Register::R10D, lane);
+        // Addresses that wrap around are for the handler.
+        asm.load(Movsxd_r64_rm32, Register::RCX, field(LOWEST));
+        asm.two(Add_r64_rm64, Register::RCX, LANE);
+        asm.jump_if(When::Negative, slow);
+        asm.load(Movsxd_r64_rm32, Register::RDX, field(HIGHEST));
+        asm.two(Add_r64_rm64, Register::RDX, LANE);
+        if self.entry.place == Place::Global {
+            asm.two(Mov_r64_rm64, Register::R9, Register::RDX);
+            asm.imm(Shr_rm64_imm8, Register::R9, 32);
+            asm.jump_if(When::NotEqual, slow);
+            asm.two(Add_r64_rm64, Register::RCX, BASE);
+            asm.lea(Register::RDX, BASE, Register::RDX, end);
+            let check = self.compiler.check(self.entry.store);
+            self.compiler.asm.call(check);
+        } else {
+            asm.imm(Add_rm64_imm32, Register::RDX, end);
+            let size = at(WAVE, self.compiler.input.layout.lds_size);
+            let asm = &mut self.compiler.asm;
+            asm.load(Mov_r32_rm32, Register::R9D, size);
+            asm.two(Cmp_r64_rm64, Register::RDX, Register::R9);
         }
-        self.check(span + self.compiler.input.lanes as u32 * bytes);
-        for (chunk, shift, first) in self.order() {
-            let place = shift - least + u32::from(chunk) * self.lanes() * bytes;
-            each(self, place, first, chunk);
-        }
-        Some(other)
+        let asm = &mut self.compiler.asm;
+        asm.jump_if(When::Above, slow);
+        asm.load(Mov_r32_rm32, Register::ECX, field(STEP));
+        asm.imm(Cmp_rm32_imm32, Register::ECX, bytes);
+        asm.jump_if(When::NotEqual, other);
+        self.each_sixteen(|access| {
+            let mut last = None;
+            for (chunk, shift, first) in access.sixteen() {
+                if last.replace(chunk) != Some(chunk) {
+                    access.first_of(record, chunk);
+                }
+                each(access, shift, first, chunk);
+            }
+        });
+        Some(record)
+    }
+
+    /// A loop over sixteen lanes at a time, which are the first ones from [`GROUPS`] on.
+    fn each_sixteen(&mut self, body: impl FnOnce(&mut Self)) {
+        let start = self.compiler.asm.label();
+        self.compiler.asm.two(Xor_r32_rm32, Register::R11D, Register::R11D);
+        self.compiler.asm.place(start);
+        self.looped = true;
+        body(self);
+        self.looped = false;
+        self.compiler.asm.imm(Add_rm32_imm8, Register::R11D, 8);
+        self.compiler.asm.imm(Cmp_rm32_imm8, Register::R11D, self.compiler.input.lanes as i32 / 2);
+        self.compiler.asm.jump_if(When::NotEqual, start);
+    }
+
+    /// Sets [`FIRST`] to the address of a group's first lane.
+    fn first_of(&mut self, record: i32, chunk: u8) {
+        let place = record + FIRSTS + self.lanes() as i32 / 2 * i32::from(chunk);
+        let difference = MemoryOperand::new(Register::RSP, GROUPS, 1, place.into(), 1, false, Register::None);
+        self.compiler.asm.load(Movsxd_r64_rm32, FIRST, difference);
+        self.compiler.asm.two(Add_r64_rm64, FIRST, LANE);
     }
 
     fn loads(&mut self) {
         self.base();
         let dwords = usize::from(self.entry.dwords);
-        let end = self.compiler.asm.label();
-        let groups = self.whole(|access, place, first, chunk| {
-            access.load_consecutive(place, &DATA[..dwords]);
-            for (i, &value) in (0..).zip(&DATA[..dwords]) {
-                let to = access.file(first + i, chunk);
-                access.compiler.asm.store(to, value);
+        let [end, same] = [0; 2].map(|_| self.compiler.asm.label());
+        let record = self.by_shape(same, |access, shift, first, chunk| {
+            access.load_consecutive(shift, &DATA[..dwords]);
+            access.put(first, chunk, &DATA[..dwords]);
+        });
+        if let Some(record) = record {
+            self.compiler.asm.jump(end);
+            self.compiler.asm.place(same);
+            let label = self.compiler.asm.label();
+            self.compiler.others.push(Other { at: self.compiler.at, label, back: end, slow: self.slow });
+            self.same_loads(record, label);
+        } else {
+            self.group_loads();
+        }
+        self.compiler.asm.place(end);
+    }
+
+    /// Loads of groups of which all lanes have the same address, after [`Access::by_shape`]. Jumps to a label
+    /// if that is not so.
+    fn same_loads(&mut self, record: i32, other: Label) {
+        let dwords = usize::from(self.entry.dwords);
+        let accesses: Vec<(u32, u16)> = self.shifts().into_iter().zip(self.registers()).collect();
+        let [each, end] = [0; 2].map(|_| self.compiler.asm.label());
+        let asm = &mut self.compiler.asm;
+        asm.two(Test_rm32_r32, Register::ECX, Register::ECX);
+        asm.jump_if(When::NotEqual, other);
+        asm.load(Mov_r32_rm32, Register::ECX, at(Register::RSP, record + LOWEST));
+        asm.load(Cmp_r32_rm32, Register::ECX, at(Register::RSP, record + HIGHEST));
+        asm.jump_if(When::NotEqual, each);
+        // All lanes of the wave.
+        asm.two(Mov_r64_rm64, FIRST, LANE);
+        for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+            self.load_same(*shift, values);
+        }
+        self.each_sixteen(|access| {
+            for ((_, first), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                for chunk in 0..16 / access.lanes() as u8 {
+                    access.put(*first, chunk, values);
+                }
             }
         });
-        if let Some(groups) = groups {
-            self.compiler.asm.jump(end);
-            self.compiler.asm.place(groups);
-        }
-        self.group_loads();
+        self.compiler.asm.jump(end);
+        self.compiler.asm.place(each);
+        self.each_sixteen(|access| {
+            for (chunk, shift, first) in access.sixteen() {
+                access.first_of(record, chunk);
+                access.load_same(shift, &DATA[..dwords]);
+                access.put(first, chunk, &DATA[..dwords]);
+            }
+        });
         self.compiler.asm.place(end);
+    }
+
+    /// Writes what was loaded to registers.
+    fn put(&mut self, first: u16, chunk: u8, values: &[u8]) {
+        for (i, &value) in (0..).zip(values) {
+            let to = self.file(first + i, chunk);
+            self.compiler.asm.store(to, value);
+        }
     }
 
     /// One place for all lanes, in one access, so that they see the same value.
@@ -470,14 +544,10 @@ impl Access<'_, '_> {
 
     fn stores(&mut self) {
         self.base();
-        let end = self.compiler.asm.label();
-        let groups = self.whole(Self::store_consecutive);
-        if let Some(groups) = groups {
-            self.compiler.asm.jump(end);
-            self.compiler.asm.place(groups);
+        // Others are for the handler.
+        if self.by_shape(self.slow, Self::store_consecutive).is_none() {
+            self.group_stores();
         }
-        self.group_stores();
-        self.compiler.asm.place(end);
         if self.entry.place == Place::Global {
             let stored = at(WAVE, self.compiler.input.layout.stored);
             self.compiler.asm.memory_imm(Mov_rm8_imm8, stored, 1);

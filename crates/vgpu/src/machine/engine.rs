@@ -40,7 +40,12 @@ impl Engine {
     /// The engine of this process. No device starts if the variable's value is invalid.
     fn selected() -> Engine {
         static ENGINE: OnceLock<Engine> = OnceLock::new();
-        *ENGINE.get_or_init(|| Engine::of_environment().unwrap_or(Engine::Compiled))
+        *ENGINE.get_or_init(|| {
+            if let Some(folder) = variables::VGPU_DUMP.path() {
+                vgpu_jit::dump_to(folder);
+            }
+            Engine::of_environment().unwrap_or(Engine::Compiled)
+        })
     }
 
     /// A program on the engine of this process.

@@ -1,0 +1,262 @@
+//! The shapes of addresses: how the lanes of a register differ from its first lane.
+//!
+//! Shapes change less often than addresses, which loops add numbers to. So a wave's native code keeps the
+//! shapes of some registers on the stack, in *records*. The first access with an address of unknown shape
+//! makes the record; what writes the register removes it, unless it only adds the same to all lanes. All this
+//! is for code of waves with all lanes enabled; in others, writes remove records and accesses ignore them.
+
+use std::collections::BTreeMap;
+
+use iced_x86::Code::*;
+use iced_x86::Register;
+use vgpu_exec::native::{Input, Kind, Source, Step};
+use vgpu_isa::Op;
+
+use crate::asm::{Arg, FILE, Label, When, at, mask, xmm};
+use crate::compile::{Compiler, Version};
+use crate::emit;
+use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::memory::{self, OFFSETS, TEMPS};
+
+/// Records of a unit; addresses beyond them have none.
+const RECORDS: usize = 16;
+/// Bytes of a record.
+const SIZE: i32 = 64;
+
+/// In a record: whether it is known, a dword.
+pub(crate) const KNOWN: i32 = 0;
+/// In a record: how many bytes from one lane to the next, if that is the same within each group of lanes that
+/// fills a register of the host, otherwise [`NO_STEP`].
+pub(crate) const STEP: i32 = 4;
+/// In a record: the smallest and the largest difference from the first lane, as signed numbers.
+pub(crate) const LOW: i32 = 8;
+pub(crate) const HIGH: i32 = 12;
+/// In a record: the differences of the first lanes of groups, each in half as many bytes as a group has lanes.
+pub(crate) const FIRSTS: i32 = 16;
+/// No access has such a step.
+const NO_STEP: i32 = -1;
+
+/// What each step means for shapes.
+#[derive(Clone, Copy, Default, Debug)]
+struct About {
+    /// The record of the shape of its address, if all lanes are enabled.
+    address: Option<u8>,
+    /// Whether it leaves the shape of what it writes, if all lanes are enabled.
+    keeps: bool,
+}
+
+/// The records of a unit.
+#[derive(Default, Debug)]
+pub(crate) struct Shapes {
+    /// The register of each record.
+    records: Vec<u16>,
+    steps: Vec<About>,
+    /// Subroutines that make records: the record, from the lanes of a register.
+    makers: Vec<(u8, u16, Label)>,
+}
+
+impl Shapes {
+    /// Looks at the blocks of a unit, which begin at `starts`.
+    pub(crate) fn new(input: &Input<'_>, starts: impl Iterator<Item = u32>) -> Shapes {
+        let mut starts = starts.peekable();
+        // Registers that differ from others by the same in all lanes.
+        let mut roots: BTreeMap<u16, u16> = BTreeMap::new();
+        let mut uses: BTreeMap<u16, usize> = BTreeMap::new();
+        let mut addresses = vec![None; input.steps.len()];
+        let mut keeps = vec![false; input.steps.len()];
+        for (i, step) in input.steps.iter().enumerate() {
+            if starts.next_if(|start| *start as usize == i).is_some() {
+                roots.clear();
+            }
+            let root = |register| roots.get(&register).copied().unwrap_or(register);
+            let Kind::Operation(op) = step.kind else {
+                forget(&mut roots, step);
+                continue;
+            };
+            if let (true, Source::Vector(register)) = (memory::is_native(op, step), step.src[0]) {
+                let root = root(register);
+                addresses[i] = Some(root);
+                *uses.entry(root).or_default() += 1;
+            }
+            match moved(op, step) {
+                Some((to, from)) if root(from) == to => keeps[i] = true,
+                Some((to, from)) => {
+                    let from = root(from);
+                    forget(&mut roots, step);
+                    roots.insert(to, from);
+                }
+                None => forget(&mut roots, step),
+            }
+        }
+        let mut records: Vec<u16> = uses.keys().copied().collect();
+        records.sort_by_key(|register| std::cmp::Reverse(uses[register]));
+        records.truncate(RECORDS);
+        let of = |register: u16| records.iter().position(|other| *other == register).map(|i| i as u8);
+        let steps = addresses.into_iter().zip(keeps);
+        let steps = steps.map(|(address, keeps)| About { address: address.and_then(of), keeps }).collect();
+        Shapes { records, steps, makers: Vec::new() }
+    }
+
+    /// Bytes of all records.
+    pub(crate) fn size(&self) -> i32 {
+        SIZE * self.records.len() as i32
+    }
+}
+
+/// No register that a step writes is the sum of another and a number any more, nor another that of it.
+fn forget(roots: &mut BTreeMap<u16, u16>, step: &Step) {
+    let [start, end] = step.written;
+    let is_written = |register: &u16| (start..end).contains(register);
+    roots.retain(|register, root| !is_written(register) && !is_written(root));
+}
+
+/// The destination and the source of an operation that adds the same to all lanes.
+fn moved(op: Op, step: &Step) -> Option<(u16, u16)> {
+    let mods = &step.mods;
+    if mods.clamp || mods.neg != 0 || mods.abs != 0 || mods.omod != 0 || mods.op_sel != 0 {
+        return None;
+    }
+    let [a, b, c, _] = step.src;
+    let is_uniform = |source| matches!(source, Source::Scalar(_) | Source::Constant(_));
+    let from = match op {
+        Op::VMovB32 => a,
+        Op::VAddNcU32 | Op::VAddNcI32 | Op::VAddCoU32 if is_uniform(a) => b,
+        Op::VAddNcU32 | Op::VAddNcI32 | Op::VAddCoU32 if is_uniform(b) => a,
+        Op::VSubNcU32 | Op::VSubNcI32 | Op::VSubCoU32 if is_uniform(b) => a,
+        Op::VSubrevNcU32 | Op::VSubrevCoU32 if is_uniform(a) => b,
+        Op::VAdd3U32 | Op::VLshlAddU32 if is_uniform(a) && is_uniform(b) => c,
+        _ => return None,
+    };
+    match (step.dst, from) {
+        (Some(to), Source::Vector(from)) => Some((to, from)),
+        _ => None,
+    }
+}
+
+/// The place of a record on the stack.
+fn place(record: u8) -> i32 {
+    emit::STACK + SIZE * i32::from(record)
+}
+
+impl Compiler<'_> {
+    /// At the start: no shape is known.
+    pub(crate) fn clear_records(&mut self) {
+        for record in 0..self.shapes.records.len() {
+            let known = at(Register::RSP, place(record as u8) + KNOWN);
+            self.asm.memory_imm(Mov_rm32_imm32, known, 0);
+        }
+    }
+
+    /// The current step is about to write registers: removes their records.
+    pub(crate) fn remove_records(&mut self, step: &Step) {
+        let keeps = self.version == Version::Full && self.shapes.steps[self.at as usize].keeps;
+        let [start, end] = step.written;
+        for record in 0..self.shapes.records.len() {
+            if !keeps && (start..end).contains(&self.shapes.records[record]) {
+                let known = at(Register::RSP, place(record as u8) + KNOWN);
+                self.asm.memory_imm(Mov_rm32_imm32, known, 0);
+            }
+        }
+    }
+
+    /// Makes the record of the address of the current step if it is not known: the address is in a register.
+    /// Returns its place.
+    pub(crate) fn record(&mut self, register: u16) -> Option<i32> {
+        if self.version == Version::Masked {
+            return None;
+        }
+        let record = self.shapes.steps[self.at as usize].address?;
+        let known_maker = self.shapes.makers.iter().find(|maker| (maker.0, maker.1) == (record, register));
+        let maker = match known_maker {
+            Some((.., label)) => *label,
+            None => {
+                let label = self.asm.label();
+                self.shapes.makers.push((record, register, label));
+                label
+            }
+        };
+        let is_known = self.asm.label();
+        let place = place(record);
+        self.asm.memory_imm(Cmp_rm32_imm8, at(Register::RSP, place + KNOWN), 0);
+        self.asm.jump_if(When::NotEqual, is_known);
+        self.asm.call(maker);
+        self.asm.place(is_known);
+        Some(place)
+    }
+
+    /// Emits the subroutines that make records.
+    pub(crate) fn record_makers(&mut self) {
+        for (record, register, label) in std::mem::take(&mut self.shapes.makers) {
+            self.asm.place(label);
+            self.make_record(record, register);
+            self.asm.bare(Retnq);
+        }
+    }
+
+    fn make_record(&mut self, record: u8, register: u16) {
+        // The return address is on the stack.
+        let field = |offset: i32| at(Register::RSP, place(record) + 8 + offset);
+        let [first, step, expected, low, high, all, ..] = TEMPS;
+        let [all_mask, equal_mask, _] = SCRATCH_MASKS;
+        let host = self.asm.host;
+        let lane = at(FILE, self.register_place(register, 0));
+        self.asm.spread(first, lane);
+        for chunk in 0..self.chunks() {
+            let lanes = at(FILE, self.register_place(register, chunk));
+            let asm = &mut self.asm;
+            asm.fetch(OFFSETS, lanes);
+            asm.vector3(host.code(V::Sub), OFFSETS, OFFSETS, Arg::Register(first));
+            asm.write(
+                VEX_Vmovd_rm32_xmm,
+                field(FIRSTS + host.lanes() as i32 / 2 * i32::from(chunk)),
+                xmm(OFFSETS),
+            );
+            if chunk == 0 {
+                asm.two_imm(VEX_Vpextrd_rm32_xmm_imm8, Register::ECX, xmm(OFFSETS), 1);
+                asm.write(Mov_rm32_r32, field(STEP), Register::ECX);
+                asm.spread(step, field(STEP));
+                let numbers = asm.literal_lanes(std::array::from_fn(|lane| lane as u32));
+                asm.vector3(host.code(V::Mul), step, step, Arg::Memory(numbers));
+                asm.copy(low, OFFSETS);
+                asm.copy(high, OFFSETS);
+            } else {
+                asm.vector3(host.code(V::MinSigned), low, low, Arg::Register(OFFSETS));
+                asm.vector3(host.code(V::MaxSigned), high, high, Arg::Register(OFFSETS));
+            }
+            asm.spread_first(expected, OFFSETS);
+            asm.vector3(host.code(V::Add), expected, expected, Arg::Register(step));
+            match host {
+                Host::Avx512 => {
+                    let to = if chunk == 0 { all_mask } else { equal_mask };
+                    asm.test(host.code(V::Equal), to, expected, Arg::Register(OFFSETS));
+                    if chunk > 0 {
+                        let [all, equal] = [all_mask, equal_mask].map(mask);
+                        asm.three(VEX_Kandw_kr_kr_kr, all, all, equal);
+                    }
+                }
+                Host::Avx2 => {
+                    let to = if chunk == 0 { all } else { expected };
+                    asm.vector3(host.code(V::Equal), to, expected, Arg::Register(OFFSETS));
+                    if chunk > 0 {
+                        asm.vector3(host.code(V::BothMasks), all, all, Arg::Register(expected));
+                    }
+                }
+            }
+        }
+        let asm = &mut self.asm;
+        let (regular, all_lanes) = (asm.label(), asm.host.lanes());
+        match host {
+            Host::Avx512 => asm.two(VEX_Kmovw_r32_kr, Register::EAX, mask(all_mask)),
+            Host::Avx2 => asm.two(VEX_Vmovmskps_r32_ymm, Register::EAX, asm.vector(all)),
+        }
+        asm.imm(Cmp_rm32_imm32, Register::EAX, (1 << all_lanes) - 1);
+        asm.jump_if(When::Equal, regular);
+        asm.memory_imm(Mov_rm32_imm32, field(STEP), NO_STEP);
+        asm.place(regular);
+        asm.reduce(low, VEX_Vpminsd_xmm_xmm_xmmm128);
+        asm.write(VEX_Vmovd_rm32_xmm, field(LOW), xmm(low));
+        asm.reduce(high, VEX_Vpmaxsd_xmm_xmm_xmmm128);
+        asm.write(VEX_Vmovd_rm32_xmm, field(HIGH), xmm(high));
+        asm.memory_imm(Mov_rm32_imm32, field(KNOWN), 1);
+    }
+}
