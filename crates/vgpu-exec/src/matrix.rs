@@ -88,6 +88,26 @@ pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec
     Some(())
 }
 
+/// What the immediate of a lowered matrix instruction says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lowered {
+    /// The number of its row in [`table::INSTRUCTIONS`].
+    pub row: usize,
+    /// Whether products are added pairwise.
+    pub pairwise: bool,
+    /// Whether the elements of A and B are scaled.
+    pub scaled: bool,
+}
+
+/// What the immediate of a lowered matrix instruction says.
+pub fn row_of(imm: i64) -> Lowered {
+    Lowered {
+        row: (imm & (body::PAIRWISE - 1)) as usize,
+        pairwise: imm & body::PAIRWISE != 0,
+        scaled: imm & body::SCALED != 0,
+    }
+}
+
 /// The number of bits of an element of A and B.
 pub fn source_bits(op: Op) -> Option<u32> {
     let row = table::INSTRUCTIONS.iter().find(|row| row.op == op)?;

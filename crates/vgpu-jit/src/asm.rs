@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 use crate::Error;
-use crate::host::Host;
+use crate::host::{Host, V};
 use crate::memory::TEMPS;
 
 /// The host register that points to the wave.
@@ -266,6 +266,26 @@ impl Asm {
             Host::Avx512 => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
         };
         self.vector2(code, to, Arg::Memory(from));
+    }
+
+    /// The f32 that are the f16 in the low halves of lanes, whose high halves are zero. Uses a scratch
+    /// register.
+    pub(crate) fn widen_halves(&mut self, to: u8, from: u8) {
+        let code = self.host.code(V::F32OfF16);
+        let words = self.host.scratch()[0];
+        // The words go next to each other first.
+        match self.host {
+            Host::Avx512 => {
+                let half = Register::YMM0 + u32::from(words);
+                self.two(Code::EVEX_Vpmovdw_ymmm256_k1z_zmm, half, self.vector(from));
+                self.two(code, self.vector(to), half);
+            }
+            Host::Avx2 => {
+                self.vector3(Code::VEX_Vpackusdw_ymm_ymm_ymmm256, words, from, Arg::Register(from));
+                self.vector2i(Code::VEX_Vpermq_ymm_ymmm256_imm8, words, Arg::Register(words), 8);
+                self.vector2_from_xmm(code, to, words);
+            }
+        }
     }
 
     /// The first lane of a vector register, in all lanes.

@@ -234,17 +234,7 @@ impl Lanes<'_, '_> {
             (V::Select, Host::Avx512) => asm.vector3k(code, to, register, Arg::Register(b), a),
             (V::Select, Host::Avx2) => asm.vector4(code, to, register, Arg::Register(b), a),
             (V::Ternary, _) => asm.vector3i(code, to, b, last, immediate),
-            // The words go next to each other first.
-            (V::F32OfF16, Host::Avx512) => {
-                let words = Register::YMM0 + u32::from(scratch);
-                asm.two(EVEX_Vpmovdw_ymmm256_k1z_zmm, words, asm.vector(register));
-                asm.two(code, asm.vector(to), words);
-            }
-            (V::F32OfF16, Host::Avx2) => {
-                asm.vector3(VEX_Vpackusdw_ymm_ymm_ymmm256, scratch, register, last);
-                asm.vector2i(VEX_Vpermq_ymm_ymmm256_imm8, scratch, Arg::Register(scratch), 8);
-                asm.vector2_from_xmm(code, to, scratch);
-            }
+            (V::F32OfF16, _) => asm.widen_halves(to, register),
             _ => match (row.sources, row.immediate) {
                 (1, true) => asm.vector2i(code, to, last, immediate),
                 (1, false) => asm.vector2(code, to, last),

@@ -17,7 +17,7 @@ const INPUTS: usize = 8 * 4;
 pub(super) const RESULTS: usize = 32 * 4;
 
 /// A chunk that is not read.
-pub(super) const NOWHERE: u16 = u16::MAX;
+pub const NOWHERE: u16 = u16::MAX;
 
 /// The positions of operands. Indices are `register * 4 + chunk`; for f64, they count pairs of registers.
 #[derive(Clone, Copy, Debug)]

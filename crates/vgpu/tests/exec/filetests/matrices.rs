@@ -31,8 +31,14 @@ fn products_do_the_same_on_both_engines() {
                     };
                     let (reference, compiled) = (program(Engine::Reference), program(Engine::Compiled));
                     let mut bench = Bench::new(lanes.into());
-                    for (seed, exec) in (0..).zip([u64::MAX, u64::MAX, u64::MAX, 0x5a5a_0ff0_1234_8001, 0]) {
+                    let all = u64::MAX;
+                    for (seed, exec) in (0..).zip([all, all, all, all, 0x5a5a_0ff0_1234_8001, 0]) {
                         let mut before = State::background(lanes.into(), seed);
+                        match seed {
+                            0 => {}
+                            1 => before.numbers(),
+                            _ => before.moderate_bytes(),
+                        }
                         before.set_mode(mode(variant.isa));
                         before.set_exec(exec);
                         let (expected, end) = bench.run(&reference, &before);
@@ -53,6 +59,6 @@ fn products_do_the_same_on_both_engines() {
             }
         }
         assert!(count > 500, "{count}");
-        assert!(native >= 10, "only {native} have a native form");
+        assert!(native >= 45, "only {native} have a native form");
     }
 }

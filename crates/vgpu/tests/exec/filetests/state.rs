@@ -69,6 +69,14 @@ impl State {
         }
     }
 
+    /// Makes the contents of all vector registers numbers of moderate size in all formats of floats, down to
+    /// those of a byte.
+    pub(super) fn moderate_bytes(&mut self) {
+        for value in &mut self.vectors {
+            *value = u32::from_le_bytes(value.to_le_bytes().map(|byte| 0x28 + byte % 0x20 | byte & 0x80));
+        }
+    }
+
     /// Enables the lanes of a mask that exist in the wave.
     pub(super) fn set_exec(&mut self, mask: u64) {
         let mask = mask & (u64::MAX >> (64 - self.lanes));
