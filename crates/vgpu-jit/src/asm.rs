@@ -288,6 +288,17 @@ impl Asm {
         }
     }
 
+    /// A quarter (on AVX2, the upper half) of a vector register becomes the first lanes of another one.
+    pub(crate) fn insert(&mut self, to: u8, from: u8, part: u32) {
+        let (all, from) = (self.vector(to), xmm(from));
+        let code = match self.host {
+            Host::Avx2 => Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8,
+            Host::Avx512 => Code::EVEX_Vinserti32x4_zmm_k1z_zmm_xmmm128_imm8,
+        };
+        let inst = Instruction::with4(code, all, all, from, part);
+        self.created(inst);
+    }
+
     /// The first lane of a vector register, in all lanes.
     pub(crate) fn spread_first(&mut self, to: u8, from: u8) {
         let code = match self.host {

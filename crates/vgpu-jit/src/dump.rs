@@ -60,9 +60,10 @@ pub(crate) fn line(number: u32, step: &Step) -> String {
         Kind::Operation(op) => format!("{number} {op:?}"),
         kind => format!("{number} {kind:?}"),
     };
-    if let Some(register) = step.dst {
-        let _ = write!(text, " v{register} =");
-    }
+    let _ = match step.dst {
+        Some(register) if step.written != [0; 2] => write!(text, " v{register} ="),
+        _ => write!(text, " s{} =", step.scalar),
+    };
     for source in step.src {
         let _ = match source {
             Source::Vector(register) => write!(text, " v{register}"),

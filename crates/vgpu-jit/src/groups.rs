@@ -7,11 +7,14 @@ use vgpu_isa::scalar;
 
 use crate::asm::{Arg, Label, WAVE, When, at, mask, xmm};
 use crate::compile::Version;
-use crate::host::{Host, SCRATCH_MASKS};
+use crate::emit;
+use crate::host::{Host, SCRATCH_MASKS, V};
 use crate::memory::{Access, BASE, DATA, DIFFERENCES, FIRST, OFFSETS, Place, TEMPS};
 
 /// The first place that enabled lanes access.
 const NEAR: Register = Register::R8;
+/// Where the stack has the distances of lanes from [`NEAR`].
+const DISTANCES: i32 = emit::STACK - 64;
 /// The smallest address in all lanes.
 const LEAST: u8 = 2;
 
@@ -155,8 +158,7 @@ impl Access<'_, '_> {
         let overwrites = dwords > 1 && self.overwrites_addresses();
         for chunk in 0..self.compiler.chunks() {
             let [same, any, some, done, none] = [0; 5].map(|_| self.compiler.asm.label());
-            let partly = if dwords == 1 { some } else { self.slow };
-            self.enabled(chunk, none, partly);
+            self.enabled(chunk, none, some);
             let from = self.file(address, chunk);
             self.near_address(from);
             let steps = self.steps();
@@ -167,24 +169,32 @@ impl Access<'_, '_> {
             self.compiler.asm.jump(done);
             self.compiler.asm.place(same);
             let zero = self.compiler.asm.literal(0);
-            self.unless_equal(DIFFERENCES, zero, if dwords == 1 { any } else { self.slow });
+            self.unless_equal(DIFFERENCES, zero, any);
             for ((shift, _), values) in accesses.iter().zip(DATA.chunks(dwords)) {
                 self.load_same(*shift, values);
             }
+            self.compiler.asm.jump(done);
+            self.compiler.asm.place(some);
+            if is_masked {
+                let from = self.file(address, chunk);
+                self.near_address(from);
+            }
+            self.compiler.asm.place(any);
             if dwords == 1 {
-                self.compiler.asm.jump(done);
-                self.compiler.asm.place(some);
-                if is_masked {
-                    let from = self.file(address, chunk);
-                    self.near_address(from);
-                    for ((_, first), to) in accesses.iter().zip(DATA) {
-                        let from = self.file(*first, chunk);
-                        self.compiler.asm.fetch(to, from);
+                for ((shift, first), to) in accesses.iter().zip(DATA) {
+                    if is_masked {
+                        let old = self.file(*first, chunk);
+                        self.compiler.asm.fetch(to, old);
                     }
-                }
-                self.compiler.asm.place(any);
-                for ((shift, _), to) in accesses.iter().zip(DATA) {
                     self.gather(to, *shift, chunk);
+                }
+            } else {
+                self.places(chunk);
+                for ((shift, first), values) in accesses.iter().zip(DATA.chunks(dwords)) {
+                    self.gather_wide(*shift, values);
+                    if is_masked {
+                        self.keep_disabled(*first, values, chunk);
+                    }
                 }
             }
             self.compiler.asm.place(done);
@@ -254,6 +264,103 @@ impl Access<'_, '_> {
             self.compiler.asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, k, k, Arg::Register(k));
         }
         self.compiler.asm.gather(to, NEAR, OFFSETS, shift.into(), k);
+    }
+
+    /// Writes the lanes' distances from [`NEAR`] to the stack: zero for disabled lanes, which is a place that
+    /// may be accessed.
+    fn places(&mut self, chunk: u8) {
+        if self.compiler.version == Version::Masked {
+            let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+            match self.compiler.asm.host {
+                Host::Avx512 => {
+                    let k = SCRATCH_MASKS[0];
+                    self.compiler.load_mask(k, exec);
+                    let asm = &mut self.compiler.asm;
+                    let zero = TEMPS[0];
+                    asm.vector3(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, zero, zero, Arg::Register(zero));
+                    let select = asm.host.code(V::Select);
+                    asm.vector3k(select, OFFSETS, zero, Arg::Register(OFFSETS), k);
+                }
+                Host::Avx2 => {
+                    self.compiler.load_mask(TEMPS[0], exec);
+                    let and = self.compiler.asm.host.code(V::And);
+                    self.compiler.asm.vector3(and, OFFSETS, OFFSETS, Arg::Register(TEMPS[0]));
+                }
+            }
+        }
+        self.compiler.asm.store(at(Register::RSP, DISTANCES), OFFSETS);
+    }
+
+    /// Two or four dwords for each lane of a group, at [`Access::places`]. A lane's are read at once.
+    fn gather_wide(&mut self, shift: u32, values: &[u8]) {
+        let lanes = self.lanes() as u8;
+        let wide = values.len() == 4;
+        // Each register has every fourth lane; then lanes' first, second, third and fourth dwords.
+        let (parts, other) = (&TEMPS[..4], TEMPS[4]);
+        for lane in 0..lanes {
+            let asm = &mut self.compiler.asm;
+            let (part, place) = (parts[usize::from(lane % 4)], u32::from(lane / 4));
+            asm.load(Mov_r32_rm32, Register::ECX, at(Register::RSP, DISTANCES + 4 * i32::from(lane)));
+            let from = MemoryOperand::new(
+                NEAR,
+                Register::RCX,
+                1,
+                shift.into(),
+                u32::from(shift != 0),
+                false,
+                Register::None,
+            );
+            let to = if place == 0 { part } else { other };
+            asm.load(if wide { VEX_Vmovdqu_xmm_xmmm128 } else { VEX_Vmovq_xmm_xmmm64 }, xmm(to), from);
+            if place > 0 {
+                asm.insert(part, other, place);
+            }
+        }
+        let (low, high, low_pair, high_pair) = match self.compiler.asm.host {
+            Host::Avx2 => (
+                VEX_Vunpcklps_ymm_ymm_ymmm256,
+                VEX_Vunpckhps_ymm_ymm_ymmm256,
+                VEX_Vunpcklpd_ymm_ymm_ymmm256,
+                VEX_Vunpckhpd_ymm_ymm_ymmm256,
+            ),
+            Host::Avx512 => (
+                EVEX_Vunpcklps_zmm_k1z_zmm_zmmm512b32,
+                EVEX_Vunpckhps_zmm_k1z_zmm_zmmm512b32,
+                EVEX_Vunpcklpd_zmm_k1z_zmm_zmmm512b64,
+                EVEX_Vunpckhpd_zmm_k1z_zmm_zmmm512b64,
+            ),
+        };
+        let [a, b, c, d, e, f, g, h] = TEMPS;
+        let asm = &mut self.compiler.asm;
+        asm.vector3(low, e, a, Arg::Register(b));
+        asm.vector3(low, f, c, Arg::Register(d));
+        asm.vector3(low_pair, values[0], e, Arg::Register(f));
+        asm.vector3(high_pair, values[1], e, Arg::Register(f));
+        if let [_, _, third, fourth] = *values {
+            asm.vector3(high, g, a, Arg::Register(b));
+            asm.vector3(high, h, c, Arg::Register(d));
+            asm.vector3(low_pair, third, g, Arg::Register(h));
+            asm.vector3(high_pair, fourth, g, Arg::Register(h));
+        }
+    }
+
+    /// Lanes that are disabled keep what their registers hold.
+    fn keep_disabled(&mut self, first: u16, values: &[u8], chunk: u8) {
+        let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+        let (old, enabled) = (TEMPS[0], TEMPS[1]);
+        let host = self.compiler.asm.host;
+        let k = if host == Host::Avx512 { SCRATCH_MASKS[0] } else { enabled };
+        self.compiler.load_mask(k, exec);
+        for (register, &value) in (first..).zip(values) {
+            let from = self.file(register, chunk);
+            let asm = &mut self.compiler.asm;
+            let (select, new) = (host.code(V::Select), Arg::Register(value));
+            asm.fetch(old, from);
+            match host {
+                Host::Avx512 => asm.vector3k(select, value, old, new, k),
+                Host::Avx2 => asm.vector4(select, value, old, new, k),
+            }
+        }
     }
 
     /// Whether the data's registers are also the addresses'.
