@@ -118,8 +118,14 @@ fn compile(unit: &Unit, wave: &Wave, program: &Program) -> Option<Compiled> {
         let written = part.map_or([0; 2], |inst| written(inst, form.lanes));
         steps.push(Step { quiet, written, ..step(kind, code, form.lanes.into()) });
     }
-    let input =
-        Input { steps: &steps, entries: &entries, lanes: form.lanes.into(), mode: wave.mode, layout: LAYOUT };
+    let input = Input {
+        steps: &steps,
+        entries: &entries,
+        lanes: form.lanes.into(),
+        mode: wave.mode,
+        register_ecc: program.has_register_ecc(),
+        layout: LAYOUT,
+    };
     let native = program.compiler()?.compile(&input)?;
     Some(Compiled { native, _codes: codes })
 }

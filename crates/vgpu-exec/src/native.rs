@@ -131,6 +131,8 @@ pub struct Input<'a> {
     pub lanes: usize,
     /// MODE.
     pub mode: u32,
+    /// Whether loads into halves of registers clear the others, because a code protects registers.
+    pub register_ecc: bool,
     /// The wave.
     pub layout: Layout,
 }

@@ -310,6 +310,11 @@ impl Program {
         unit
     }
 
+    /// Whether loads into halves of registers clear the others.
+    pub(super) fn has_register_ecc(&self) -> bool {
+        self.generation.has_register_ecc()
+    }
+
     /// Lowers everything that is reachable from `entry` through direct jumps, and says what each code is.
     pub(super) fn lowered(&self, entry: u64, form: Form) -> (Unit, Vec<What>) {
         let lanes = usize::from(form.lanes);

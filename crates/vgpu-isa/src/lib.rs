@@ -41,7 +41,7 @@ use code_object::Processor;
 pub use decode::{DecodeError, DecodeErrorKind, decode, decode_wave64};
 pub use facts::{Fact, Footprint};
 pub use format::{BufferFormat, NumberFormat};
-pub use gpu_report::Class;
+pub use gpu_report::{AccessKind, Class};
 pub use image::{
     Clamp, ImageCoordinates, ImageError, ImageKind, ImageOp, ImageResource, ImageSampler, ImageShape,
 };

@@ -12,9 +12,9 @@ use crate::host::{Host, SCRATCH_MASKS, V};
 use crate::memory::{Access, BASE, DATA, DIFFERENCES, FIRST, OFFSETS, Place, TEMPS};
 
 /// The first place that enabled lanes access.
-const NEAR: Register = Register::R8;
+pub(crate) const NEAR: Register = Register::R8;
 /// Where the stack has the distances of lanes from [`NEAR`].
-const DISTANCES: i32 = emit::STACK - 64;
+pub(crate) const DISTANCES: i32 = emit::STACK - 64;
 /// The smallest address in all lanes.
 const LEAST: u8 = 2;
 
@@ -180,7 +180,12 @@ impl Access<'_, '_> {
                 self.near_address(from);
             }
             self.compiler.asm.place(any);
-            if dwords == 1 {
+            if let Some(narrow) = self.entry.narrow {
+                self.places(chunk);
+                for ((shift, _), to) in accesses.iter().zip(DATA) {
+                    self.gather_narrow(narrow, *shift, to);
+                }
+            } else if dwords == 1 {
                 for ((shift, first), to) in accesses.iter().zip(DATA) {
                     if is_masked {
                         let old = self.file(*first, chunk);
@@ -208,6 +213,16 @@ impl Access<'_, '_> {
                         at(Register::RSP, place)
                     } else {
                         self.file(register, chunk)
+                    };
+                    let value = match self.entry.narrow {
+                        Some(narrow) => {
+                            let value = self.in_part(narrow, value, to);
+                            if is_masked {
+                                self.keep_disabled(register, &[value], chunk);
+                            }
+                            value
+                        }
+                        None => value,
                     };
                     self.compiler.asm.store(to, value);
                     puts.push((register, to));

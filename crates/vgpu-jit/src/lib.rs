@@ -13,6 +13,7 @@
 //! | `emit` | code for regions |
 //! | `matrix` | products of matrices |
 //! | `memory` | loads and stores |
+//! | `narrow` | loads and stores of bytes and words |
 //! | `groups` | those of groups of lanes with patterns of their own |
 //! | `shapes` | how the lanes of addresses differ |
 //! | `constant` | loads into scalar registers |
@@ -41,6 +42,7 @@ mod host;
 mod lanes;
 mod matrix;
 mod memory;
+mod narrow;
 mod pages;
 mod region;
 mod scalar;

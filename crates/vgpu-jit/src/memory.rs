@@ -8,6 +8,7 @@ use vgpu_isa::{Op, scalar};
 use crate::asm::{Arg, FILE, Label, WAVE, When, at, mask, xmm};
 use crate::compile::{Compiler, Version};
 use crate::host::{Host, SCRATCH_MASKS};
+use crate::narrow::Narrow;
 use crate::shapes::{FIRSTS, HIGH as HIGHEST, LOW as LOWEST, STEP};
 use vgpu_exec::native::{Kind, Source, Step};
 
@@ -17,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) dwords: u8,
     pub(crate) store: bool,
     pub(crate) place: Place,
+    /// Elements that are smaller than a register.
+    pub(crate) narrow: Option<Narrow>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +127,7 @@ impl Access<'_, '_> {
     }
 
     pub(crate) fn bytes(&self) -> u32 {
-        u32::from(self.entry.dwords) * 4
+        self.entry.narrow.map_or(4 * u32::from(self.entry.dwords), |narrow| narrow.bytes.into())
     }
 
     /// The offsets of the accesses of a lane.
@@ -436,6 +439,10 @@ impl Access<'_, '_> {
     fn put(&mut self, first: u16, chunk: u8, values: &[u8]) {
         for (i, &value) in (0..).zip(values) {
             let to = self.file(first + i, chunk);
+            let value = match self.entry.narrow {
+                Some(narrow) => self.in_part(narrow, value, to),
+                None => value,
+            };
             self.compiler.asm.store(to, value);
         }
     }
@@ -443,6 +450,9 @@ impl Access<'_, '_> {
     /// One place for all lanes, in one access, so that they see the same value.
     pub(crate) fn load_same(&mut self, shift: u32, values: &[u8]) {
         let from = self.memory(shift);
+        if let Some(narrow) = self.entry.narrow {
+            return self.load_same_narrow(narrow, from, values[0]);
+        }
         let asm = &mut self.compiler.asm;
         let (wide, all, shuffle) = match asm.host {
             Host::Avx512 => (
@@ -470,6 +480,9 @@ impl Access<'_, '_> {
         let size = 4 * self.lanes();
         if let [one] = *values {
             let from = self.memory(shift);
+            if let Some(narrow) = self.entry.narrow {
+                return self.load_consecutive_narrow(narrow, from, one);
+            }
             self.compiler.asm.fetch(one, from);
             return;
         }
@@ -560,6 +573,10 @@ impl Access<'_, '_> {
         for (i, &to) in (0..).zip(&DATA[..dwords]) {
             let from = self.file(first + i, chunk);
             self.compiler.asm.fetch(to, from);
+        }
+        if let Some(narrow) = self.entry.narrow {
+            let to = self.memory(shift);
+            return self.store_consecutive_narrow(narrow, to);
         }
         let [x, y, z, w] = DATA;
         let [a, b, c, d, e, f, g, h] = TEMPS;
@@ -663,7 +680,12 @@ macro_rules! table {
     ($($($op:ident)|+ => $dwords:literal, $store:literal, $place:ident;)*) => {
         fn find(op: Op) -> Option<Entry> {
             Some(match op {
-                $($(Op::$op)|+ => Entry { dwords: $dwords, store: $store, place: Place::$place },)*
+                $($(Op::$op)|+ => Entry {
+                    dwords: $dwords,
+                    store: $store,
+                    place: Place::$place,
+                    narrow: Narrow::of(op),
+                },)*
                 _ => return None,
             })
         }
@@ -671,6 +693,12 @@ macro_rules! table {
 }
 
 table! {
+    GlobalLoadU8 | GlobalLoadI8 | GlobalLoadU16 | GlobalLoadI16 | GlobalLoadD16U8 | GlobalLoadD16HiU8
+        | GlobalLoadD16I8 | GlobalLoadD16HiI8 | GlobalLoadD16B16 | GlobalLoadD16HiB16 => 1, false, Global;
+    GlobalStoreB8 | GlobalStoreB16 | GlobalStoreD16HiB8 | GlobalStoreD16HiB16 => 1, true, Global;
+    DsLoadU8 | DsLoadI8 | DsLoadU16 | DsLoadI16 | DsLoadU8D16 | DsLoadU8D16Hi | DsLoadI8D16 | DsLoadI8D16Hi
+        | DsLoadU16D16 | DsLoadU16D16Hi => 1, false, Lds;
+    DsStoreB8 | DsStoreB16 | DsStoreB8D16Hi | DsStoreB16D16Hi => 1, true, Lds;
     GlobalLoadB32 => 1, false, Global;
     GlobalLoadB64 => 2, false, Global;
     GlobalLoadB128 => 4, false, Global;

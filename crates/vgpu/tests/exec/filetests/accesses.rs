@@ -3,20 +3,18 @@
 use super::file::Place;
 use super::state::{Bench, PC, State};
 use super::{blocks, compilable, files, instruction, mode, on};
-use vgpu::exec::{Fetched, Level, Program};
-use vgpu::isa::{Inst, Isa};
+use vgpu::exec::{Fetched, Program};
+use vgpu::isa::{Footprint, Inst, Isa};
 use vgpu::machine::Engine;
 
-/// Instructions of the files that access as many bytes in each lane: dwords, once or twice.
+/// Instructions of the files that access as many bytes in each lane, once or twice.
 fn instructions() -> Vec<(Isa, u8, Inst, String)> {
     let mut all = Vec::new();
     for block in files().iter().flat_map(|path| blocks(path)) {
         for variant in &block.variants {
             let name = variant.text.split(' ').next().unwrap_or_default();
             let kinds = ["global_load_", "global_store_", "ds_read", "ds_load", "ds_write", "ds_store"];
-            let sizes = ["dword", "dwordx2", "dwordx4", "b32", "b64", "b128"];
-            let is_access = kinds.iter().any(|kind| name.starts_with(kind))
-                && sizes.iter().any(|size| name.ends_with(&format!("_{size}")));
+            let is_access = kinds.iter().any(|kind| name.starts_with(kind)) && !name.contains("_lds_");
             // Addresses are in the same registers in nearly all of them.
             let has_address = ["v8, ", "v8 ", "v[8:9]"].iter().any(|address| variant.text.contains(address))
                 || variant.text.ends_with("v8");
@@ -24,7 +22,8 @@ fn instructions() -> Vec<(Isa, u8, Inst, String)> {
                 continue;
             }
             for &lanes in variant.sizes {
-                if let Ok(inst) = instruction(variant, lanes) {
+                let Ok(inst) = instruction(variant, lanes) else { continue };
+                if let Footprint::One(_, 1 | 2 | 4 | 8 | 16) | Footprint::Two(..) = inst.op.footprint() {
                     all.push((variant.isa, lanes, inst, variant.text.clone()));
                 }
             }
@@ -57,8 +56,18 @@ fn accesses_do_the_same_on_both_engines() {
         let mut benches = [Bench::new(32), Bench::new(64)];
         for (isa, lanes, inst, text) in instructions() {
             let bench = &mut benches[usize::from(lanes == 64)];
+            let program = |engine| {
+                let size = u64::from(inst.size);
+                // Three times in a row, so that the ranges are known.
+                let fetch = move |pc: u64| match (pc - PC) / size {
+                    0..3 => Fetched::Inst(inst),
+                    _ => Fetched::Outside,
+                };
+                on(engine, level, Program::new(isa, level, Box::new(fetch)))
+            };
+            let programs = [program(Engine::Reference), program(Engine::Compiled)];
             for (name, pattern, is_absolute) in PATTERNS {
-                for bytes in [4, 8, 16] {
+                for bytes in [1, 2, 4, 8, 16] {
                     for exec in [u64::MAX, 0xff00_00ff_ffff_0000, 0x5a5a_0ff0_1234_8001, 0] {
                         let case = format!(
                             "{} wave{lanes} {level:?}: {text}: {name}, {bytes}, {exec:x}",
@@ -66,8 +75,8 @@ fn accesses_do_the_same_on_both_engines() {
                         );
                         check(
                             bench,
-                            (isa, lanes, level),
-                            inst,
+                            (isa, lanes),
+                            &programs,
                             &text,
                             |i| pattern(i, lanes.into(), bytes),
                             is_absolute,
@@ -83,12 +92,12 @@ fn accesses_do_the_same_on_both_engines() {
     }
 }
 
-/// Runs an access three times in a row on both engines, so that the ranges are known.
+/// Runs a program of accesses on both engines.
 #[allow(clippy::too_many_arguments, reason = "a case has many properties")]
 fn check(
     bench: &mut Bench,
-    (isa, lanes, level): (Isa, u8, Level),
-    inst: Inst,
+    (isa, lanes): (Isa, u8),
+    [reference, compiled]: &[Program; 2],
     text: &str,
     offset: impl Fn(u64) -> u64,
     is_absolute: bool,
@@ -119,17 +128,8 @@ fn check(
     if scalar {
         before.write(Place::Scalar(20, 2), 0, &base.wrapping_add(offset(0)).to_le_bytes());
     }
-    let program = |engine| {
-        let size = u64::from(inst.size);
-        let fetch = move |pc: u64| match (pc - PC) / size {
-            0..3 => Fetched::Inst(inst),
-            _ => Fetched::Outside,
-        };
-        on(engine, level, Program::new(isa, level, Box::new(fetch)))
-    };
-    let (reference, compiled) = (program(Engine::Reference), program(Engine::Compiled));
-    let (expected, end) = bench.run(&reference, &before);
-    let (found, other_end) = bench.run(&compiled, &before);
+    let (expected, end) = bench.run(reference, &before);
+    let (found, other_end) = bench.run(compiled, &before);
     let differences = found.differences(&expected);
     let differences = &differences[..differences.len().min(12)];
     assert!(
