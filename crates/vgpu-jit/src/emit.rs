@@ -6,7 +6,7 @@ use vgpu_isa::scalar;
 
 use crate::Error;
 use crate::allocate::{Inst, Place, allocate};
-use crate::asm::{Arg, FILE, Label, WAVE, When, at, broadcast, mask};
+use crate::asm::{Arg, FILE, Label, WAVE, When, at, broadcast, mask, xmm};
 use crate::compile::{Compiler, Version};
 use crate::host::{Host, SCRATCH_MASKS, V};
 use crate::region::{MASKS, Node, Region};
@@ -170,6 +170,16 @@ impl Lanes<'_, '_> {
                 let lanes = std::array::from_fn(|lane| if lane % 2 == 1 { u32::MAX } else { 0 });
                 let from = self.compiler.asm.literal_lanes(lanes);
                 self.compiler.asm.fetch(to, from);
+            }
+            Node::LaneNumbers => {
+                let numbers = std::array::from_fn(|lane| lane as u32);
+                let asm = &mut self.compiler.asm;
+                let (shift, add) = (asm.host.code(V::ShrImm), asm.host.code(V::Add));
+                let numbers = asm.literal_lanes(numbers);
+                asm.two(VEX_Vmovd_xmm_rm32, xmm(to), Register::R11D);
+                asm.spread_first(to, to);
+                asm.vector2i(shift, to, Arg::Register(to), 2);
+                asm.vector3(add, to, to, Arg::Memory(numbers));
             }
             Node::Register(register) => {
                 let from = self.file(register);

@@ -92,6 +92,8 @@ pub(crate) enum V {
     AddF32,
     SubF32,
     MulF32,
+    DivF32,
+    SqrtF32,
     /// The second source if one is a NaN or both are zero.
     MinF32,
     MaxF32,
@@ -211,6 +213,8 @@ impl V {
             V::AddF32 => commutative(EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vaddps_ymm_ymm_ymmm256),
             V::SubF32 => two(EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vsubps_ymm_ymm_ymmm256),
             V::MulF32 => commutative(EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vmulps_ymm_ymm_ymmm256),
+            V::DivF32 => two(EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vdivps_ymm_ymm_ymmm256),
+            V::SqrtF32 => row(EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, VEX_Vsqrtps_ymm_ymmm256, 1),
             V::MinF32 => two(EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, VEX_Vminps_ymm_ymm_ymmm256),
             V::MaxF32 => two(EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, VEX_Vmaxps_ymm_ymm_ymmm256),
             V::Fma => row(EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vfmadd231ps_ymm_ymm_ymmm256, 3),

@@ -23,6 +23,8 @@ pub(crate) enum Node {
     Literal(u32),
     /// Zero in even lanes, ones in odd ones.
     OddLanes,
+    /// The number of each lane.
+    LaneNumbers,
     /// The lane mask in a scalar register.
     Lanes(u8),
     /// An operation on as many values as it has sources, and its immediate.
@@ -167,6 +169,11 @@ impl Region {
     /// Zero in even lanes, ones in odd ones.
     pub(crate) fn odd_lanes(&mut self) -> Id {
         self.add(Node::OddLanes, false)
+    }
+
+    /// The number of each lane.
+    pub(crate) fn lane_numbers(&mut self) -> Id {
+        self.add(Node::LaneNumbers, false)
     }
 
     /// The constant that a value is.

@@ -30,6 +30,8 @@ enum Operands {
     Packed,
     /// Each an f32 or half of a register as f16, by the modifiers.
     Mixed,
+    /// All lanes of a mask, and a number.
+    AllLanes,
 }
 
 #[derive(Clone, Copy)]
@@ -64,6 +66,10 @@ fn written(entry: &Entry, step: &Step) -> [u8; 2] {
 fn accepts(entry: &Entry, step: &Step) -> bool {
     let mods = &step.mods;
     if mods.omod != 0 || mods.clamp || entry.operands == Operands::Numbers && mods.op_sel & 7 != 0 {
+        return false;
+    }
+    let all = |source| matches!(source, Source::Constant(mask) if mask as u32 == u32::MAX);
+    if entry.operands == Operands::AllLanes && !all(step.src[0]) {
         return false;
     }
     let reads = |i: usize| match step.src[i] {
@@ -278,6 +284,38 @@ impl Build<'_> {
         let [even, odd] = [0, 1].map(|half| self.op(V::MulAddWords, parts[0][half], parts[1][half]));
         let (products, c) = (self.op(V::Add, even, odd), self.get(2));
         self.op(V::Add, products, c)
+    }
+
+    /// A number whose subnormal values are zero.
+    fn flushed(&mut self, a: Id) -> Id {
+        let size = self.with(V::And, a, 0x7f80_0000);
+        let zero = self.literal(0);
+        let tiny = self.op(V::Equal, size, zero);
+        let sign = self.with(V::And, a, SIGN);
+        self.select(tiny, sign, a)
+    }
+
+    fn reciprocal(&mut self) -> Id {
+        let a = self.float(0);
+        let (one, a) = (self.literal(1f32.to_bits()), self.flushed(a));
+        let result = self.region.float(V::DivF32, [one, a, 0], 0);
+        self.flushed(result)
+    }
+
+    fn root(&mut self) -> Id {
+        let a = self.float(0);
+        let a = self.flushed(a);
+        self.region.float(V::SqrtF32, [a, 0, 0], 0)
+    }
+
+    /// How many of 32 lanes from a first one on are before each lane, added to source 1.
+    fn lanes_before(&mut self, first: u32) -> Id {
+        let (lanes, number) = (self.region.lane_numbers(), self.get(1));
+        let (zero, most) = (self.literal(0), self.literal(32));
+        let from = self.with(V::Sub, lanes, first);
+        let from = self.op(V::MaxSigned, from, zero);
+        let count = self.op(V::MinSigned, from, most);
+        self.op(V::Add, count, number)
     }
 
     /// The low five bits of a source, for shifts.
@@ -743,6 +781,10 @@ table! {
     VSubrevF32 => One |b| b.float_binary(V::SubF32, 1, 0), Numbers 2;
     VMulF32 => One |b| b.float_binary(V::MulF32, 0, 1), Numbers 2;
     VFmaF32 | VFmacF32 | VFmamkF32 | VFmaakF32 => One |b| b.fma(), Numbers 3;
+    VRcpF32 | VRcpIflagF32 => One |b| b.reciprocal(), Numbers 1;
+    VSqrtF32 => One |b| b.root(), Numbers 1;
+    VMbcntLoU32B32 => One |b| b.lanes_before(0), AllLanes 2;
+    VMbcntHiU32B32 => One |b| b.lanes_before(32), AllLanes 2;
     VCvtF32F16 => One |b| b.widened(0), Numbers 1;
     VFmaMixF32 => One |b| { let sources = [0, 1, 2].map(|i| b.mixed(i)); b.region.float(V::Fma, sources, 0) }, Mixed 3;
     VDot4I32I8 | VDot4cI32I8 => One |b| b.dot_bytes(Some([true; 2])), Numbers 3;
