@@ -21,8 +21,8 @@ pub(crate) const SLICE: u8 = 0xfe;
 /// The registers that native code uses and its callers expect unchanged.
 const SAVED: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
-/// Bytes of the stack for values, besides records of shapes. With the saved registers and the return address, calls find the stack
-/// aligned.
+/// Bytes of the stack for values, besides records of shapes. With the saved registers and the return address,
+/// calls find the stack aligned.
 const FRAME: i32 = emit::STACK + 8;
 
 /// A version of a block.

@@ -307,9 +307,9 @@ impl Access<'_, '_> {
         MemoryOperand::new(self.from, FIRST, 1, shift, u32::from(shift != 0), false, Register::None)
     }
 
-    /// Accesses by the shape of the addresses, if that is known to the compiler: jumps to a label if the lanes
-    /// of a group are not consecutive. The step is in ECX then, and the address of the wave's first lane in
-    /// [`LANE`]; all places may be accessed.
+    /// Accesses by the shape of the addresses, if that is known to the compiler: jumps to a label if the
+    /// lanes of a group are not consecutive. The step is in ECX then, and the address of the wave's first
+    /// lane in [`LANE`]; all places may be accessed.
     fn by_shape(&mut self, other: Label, each: impl Fn(&mut Self, u32, u16, u8)) -> Option<i32> {
         let Source::Vector(register) = self.step.src[0] else { return None };
         let record = self.compiler.record(register)?;

@@ -31,7 +31,8 @@ pub(crate) const STEP: i32 = 4;
 /// In a record: the smallest and the largest difference from the first lane, as signed numbers.
 pub(crate) const LOW: i32 = 8;
 pub(crate) const HIGH: i32 = 12;
-/// In a record: the differences of the first lanes of groups, each in half as many bytes as a group has lanes.
+/// In a record: the differences of the first lanes of groups, each in half as many bytes as a group has
+/// lanes.
 pub(crate) const FIRSTS: i32 = 16;
 /// No access has such a step.
 const NO_STEP: i32 = -1;

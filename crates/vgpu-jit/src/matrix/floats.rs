@@ -1,7 +1,7 @@
 //! Products of matrices of floats: fused multiply-adds in the order of K, or sums of neighbours in K first.
 //!
-//! Both matrices become panels of f32 on the stack, with a row for each K, unless they are f32 already. A tile
-//! of the result stays in registers of the host while K runs: each number of A goes to all lanes, and is
+//! Both matrices become panels of f32 on the stack, with a row for each K, unless they are f32 already. A
+//! tile of the result stays in registers of the host while K runs: each number of A goes to all lanes, and is
 //! multiplied with neighbours in a row of B.
 
 use iced_x86::Code::*;
