@@ -6,6 +6,7 @@ use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 use crate::Error;
 use crate::host::{Host, V};
+use crate::marks::Marks;
 use crate::memory::TEMPS;
 
 /// The host register that points to the wave.
@@ -392,18 +393,19 @@ impl Asm {
         self.created(inst);
     }
 
-    /// Reads dwords at a register plus the lanes of another vector register plus an offset, in the lanes of a
-    /// mask, which becomes zero: a mask register on AVX-512, otherwise a vector register.
-    pub(crate) fn gather(&mut self, to: u8, base: Register, lanes: u8, offset: i64, k: u8) {
+    /// Reads dwords at a register plus the lanes of another vector register plus an offset, in marked lanes.
+    /// The marks are gone then.
+    pub(crate) fn gather(&mut self, to: u8, base: Register, lanes: u8, offset: i64, marks: Marks) {
         let (to, index) = (self.vector(to), self.vector(lanes));
         let from = MemoryOperand::new(base, index, 1, offset, u32::from(offset != 0), false, Register::None);
         match self.host {
             Host::Avx512 => {
                 let inst = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, to, from);
-                self.masked(inst, k);
+                self.masked(inst, marks.mask);
             }
             Host::Avx2 => {
-                let inst = Instruction::with3(Code::VEX_Vpgatherdd_ymm_vm32y_ymm, to, from, self.vector(k));
+                let marks = self.vector(marks.vector);
+                let inst = Instruction::with3(Code::VEX_Vpgatherdd_ymm_vm32y_ymm, to, from, marks);
                 self.created(inst);
             }
         }

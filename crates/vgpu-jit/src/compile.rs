@@ -269,11 +269,11 @@ impl Compiler<'_> {
     /// Compiles a step; returns whether the next one can follow.
     fn step(&mut self, step: &Step) -> Result<bool, Error> {
         if let Kind::Operation(op) = step.kind {
-            if vector::is_native(op, step) {
-                if !vector::fits(&self.region, op, step) {
+            if let Some(entry) = vector::find_for(op, step) {
+                if !vector::fits(&self.region, &entry, step) {
                     self.end_region()?;
                 }
-                vector::build(&mut self.region, op, step);
+                vector::build(&mut self.region, &entry, step);
                 self.region.steps.push(self.at);
                 return Ok(true);
             }

@@ -9,6 +9,7 @@ use crate::allocate::{Inst, Place, allocate};
 use crate::asm::{Arg, FILE, Label, WAVE, When, at, broadcast, mask, xmm};
 use crate::compile::{Compiler, Version};
 use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::marks::Marks;
 use crate::region::{MASKS, Node, Region};
 
 /// The registers of the host in which masks are collected: 64 and 32 bits.
@@ -91,20 +92,6 @@ impl Compiler<'_> {
         let bytes = self.asm.host.lanes() as i32 / 8;
         at(WAVE, self.slot(slot) + bytes * i32::from(chunk))
     }
-
-    /// Loads the lane mask of a group: into a mask register, or as ones and zeros.
-    pub(crate) fn load_mask(&mut self, to: u8, from: MemoryOperand) {
-        let asm = &mut self.asm;
-        match asm.host {
-            Host::Avx512 => asm.load(VEX_Kmovw_kr_km16, mask(to), from),
-            Host::Avx2 => {
-                let bits = asm.literal_lanes(std::array::from_fn(|lane| 1 << (lane % 8)));
-                asm.vector2(VEX_Vpbroadcastb_ymm_xmmm8, to, Arg::Memory(from));
-                asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
-                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, to, to, Arg::Memory(bits));
-            }
-        }
-    }
 }
 
 /// A group of lanes that fills a register of the host: the one at [`GROUP`].
@@ -155,8 +142,7 @@ impl Lanes<'_, '_> {
     fn load(&mut self, to: u8, node: Node) {
         match node {
             Node::Literal(0) => {
-                let code = self.pick(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, VEX_Vpxor_ymm_ymm_ymmm256);
-                self.compiler.asm.vector3(code, to, to, Arg::Register(to));
+                self.compiler.asm.zero(to);
             }
             Node::Literal(value) => {
                 let from = self.compiler.asm.dword(value);
@@ -174,12 +160,11 @@ impl Lanes<'_, '_> {
             Node::LaneNumbers => {
                 let numbers = std::array::from_fn(|lane| lane as u32);
                 let asm = &mut self.compiler.asm;
-                let (shift, add) = (asm.host.code(V::ShrImm), asm.host.code(V::Add));
                 let numbers = asm.literal_lanes(numbers);
                 asm.two(VEX_Vmovd_xmm_rm32, xmm(to), Register::R11D);
                 asm.spread_first(to, to);
-                asm.vector2i(shift, to, Arg::Register(to), 2);
-                asm.vector3(add, to, to, Arg::Memory(numbers));
+                asm.shift(V::ShrImm, to, to, 2);
+                asm.op(V::Add, to, to, Arg::Memory(numbers));
             }
             Node::Register(register) => {
                 let from = self.file(register);
@@ -187,7 +172,7 @@ impl Lanes<'_, '_> {
             }
             Node::Lanes(slot) => {
                 let from = self.bits(slot);
-                self.compiler.load_mask(to, from);
+                self.compiler.asm.mark_bits(Marks { vector: to, mask: to }, from);
             }
             Node::Op(..) | Node::Check(..) => {}
         }
@@ -314,9 +299,8 @@ impl Lanes<'_, '_> {
         let is_masked = self.compiler.version == Version::Masked;
         let [old, enabled] = self.host().scratch();
         if is_masked {
-            let to = if self.host() == Host::Avx512 { SCRATCH_MASKS[2] } else { enabled };
             let exec = self.bits(scalar::EXEC);
-            self.compiler.load_mask(to, exec);
+            self.compiler.asm.mark_bits(Marks { vector: enabled, mask: SCRATCH_MASKS[2] }, exec);
         }
         for (register, before, from) in results {
             before.iter().for_each(|inst| self.inst(inst));

@@ -5,14 +5,17 @@ use iced_x86::{MemoryOperand, Register};
 use vgpu_exec::native::Source;
 use vgpu_isa::scalar;
 
-use crate::asm::{Arg, Label, WAVE, When, at, mask, xmm};
+use crate::asm::{Arg, Label, WAVE, When, at, xmm};
 use crate::compile::Version;
 use crate::emit;
 use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::marks::Marks;
 use crate::memory::{Access, BASE, DATA, DIFFERENCES, FIRST, OFFSETS, Place, TEMPS};
 
 /// The first place that enabled lanes access.
 pub(crate) const NEAR: Register = Register::R8;
+/// Marks of enabled lanes.
+const ENABLED: Marks = Marks { vector: TEMPS[7], mask: SCRATCH_MASKS[0] };
 /// Where the stack has the distances of lanes from [`NEAR`].
 pub(crate) const DISTANCES: i32 = emit::STACK - 64;
 /// The smallest address in all lanes.
@@ -37,71 +40,48 @@ impl Access<'_, '_> {
 
     /// The smallest and the largest address of the enabled lanes, in EAX and EDX.
     fn extremes(&mut self, register: u16) {
-        let host = self.compiler.asm.host;
         let is_masked = self.compiler.version == Version::Masked;
-        // On AVX2, disabled lanes are those with zeros, so the complement of the smallest is the largest.
-        let complement = is_masked && host == Host::Avx2;
-        let (min, max) = match host {
-            Host::Avx512 => (EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32, EVEX_Vpmaxud_zmm_k1z_zmm_zmmm512b32),
-            Host::Avx2 => (VEX_Vpminud_ymm_ymm_ymmm256, VEX_Vpmaxud_ymm_ymm_ymmm256),
-        };
-        let [least, most, enabled, lanes] = [TEMPS[0], TEMPS[1], TEMPS[2], TEMPS[3]];
-        if is_masked {
-            let zero = Arg::Register(most);
-            let xor = match host {
-                Host::Avx512 => EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
-                Host::Avx2 => VEX_Vpxor_ymm_ymm_ymmm256,
-            };
-            self.compiler.asm.vector3(xor, most, most, zero);
-            match host {
-                Host::Avx512 => {
-                    let ones = self.compiler.asm.dword(u32::MAX);
-                    self.compiler.asm.spread(least, ones);
-                }
-                Host::Avx2 => self.compiler.asm.vector3(xor, least, least, Arg::Register(least)),
-            }
-        }
+        let [least, most, lanes, other, ..] = TEMPS;
         for chunk in 0..self.compiler.chunks() {
             let from = self.file(register, chunk);
-            match (is_masked, host) {
-                (false, _) if chunk == 0 => {
+            if chunk == 0 && is_masked {
+                let asm = &mut self.compiler.asm;
+                let ones = asm.dword(u32::MAX);
+                asm.spread(least, ones);
+                asm.zero(most);
+            }
+            match (is_masked, chunk) {
+                (false, 0) => {
                     self.compiler.asm.fetch(least, from);
                     self.compiler.asm.copy(most, least);
                 }
                 (false, _) => {
-                    self.compiler.asm.vector3(min, least, least, Arg::Memory(from));
-                    self.compiler.asm.vector3(max, most, most, Arg::Memory(from));
+                    self.compiler.asm.op(V::MinUnsigned, least, least, Arg::Memory(from));
+                    self.compiler.asm.op(V::MaxUnsigned, most, most, Arg::Memory(from));
                 }
-                (true, Host::Avx512) => {
-                    let k = SCRATCH_MASKS[0];
-                    let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
-                    self.compiler.load_mask(k, exec);
-                    self.compiler.asm.vector3k(min, least, least, Arg::Memory(from), k);
-                    self.compiler.asm.vector3k(max, most, most, Arg::Memory(from), k);
-                }
-                (true, Host::Avx2) => {
-                    let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
-                    self.compiler.load_mask(enabled, exec);
+                (true, _) => {
+                    self.mark_enabled(chunk);
+                    // Disabled lanes are what does not matter.
                     let asm = &mut self.compiler.asm;
                     asm.fetch(lanes, from);
-                    let (x, on) = (lanes, Arg::Register(enabled));
-                    asm.vector3(VEX_Vpandn_ymm_ymm_ymmm256, TEMPS[4], x, on);
-                    asm.vector3(VEX_Vpand_ymm_ymm_ymmm256, x, x, on);
-                    asm.vector3(max, least, least, Arg::Register(TEMPS[4]));
-                    asm.vector3(max, most, most, Arg::Register(x));
+                    asm.select(other, ENABLED, Arg::Register(lanes), least);
+                    asm.op(V::MinUnsigned, least, least, Arg::Register(other));
+                    asm.select(other, ENABLED, Arg::Register(lanes), most);
+                    asm.op(V::MaxUnsigned, most, most, Arg::Register(other));
                 }
             }
         }
-        self.compiler.asm.reduce(
-            least,
-            if complement { VEX_Vpmaxud_xmm_xmm_xmmm128 } else { VEX_Vpminud_xmm_xmm_xmmm128 },
-        );
-        self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(least));
-        if complement {
-            self.compiler.asm.one(Not_rm32, Register::EAX);
-        }
-        self.compiler.asm.reduce(most, VEX_Vpmaxud_xmm_xmm_xmmm128);
-        self.compiler.asm.two(VEX_Vmovd_rm32_xmm, Register::EDX, xmm(most));
+        let asm = &mut self.compiler.asm;
+        asm.reduce(least, VEX_Vpminud_xmm_xmm_xmmm128);
+        asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(least));
+        asm.reduce(most, VEX_Vpmaxud_xmm_xmm_xmmm128);
+        asm.two(VEX_Vmovd_rm32_xmm, Register::EDX, xmm(most));
+    }
+
+    /// Marks the enabled lanes of a group.
+    fn mark_enabled(&mut self, chunk: u8) {
+        let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
+        self.compiler.asm.mark_bits(ENABLED, exec);
     }
 
     /// Jumps to the handler unless everything from the smallest to the largest address of enabled lanes may
@@ -254,54 +234,30 @@ impl Access<'_, '_> {
     /// differences from it.
     fn near_address(&mut self, from: MemoryOperand) {
         let asm = &mut self.compiler.asm;
-        let sub = match asm.host {
-            Host::Avx512 => EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
-            Host::Avx2 => VEX_Vpsubd_ymm_ymm_ymmm256,
-        };
         asm.fetch(OFFSETS, from);
-        asm.vector3(sub, OFFSETS, OFFSETS, Arg::Register(LEAST));
+        asm.op(V::Sub, OFFSETS, OFFSETS, Arg::Register(LEAST));
         asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
-        self.compiler.asm.spread_first(DIFFERENCES, OFFSETS);
-        self.compiler.asm.vector3(sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
+        asm.spread_first(DIFFERENCES, OFFSETS);
+        asm.op(V::Sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
     }
 
     /// A dword for each enabled lane of a group.
     fn gather(&mut self, to: u8, shift: u32, chunk: u8) {
-        let is_masked = self.compiler.version == Version::Masked;
-        let host = self.compiler.asm.host;
-        let k = if host == Host::Avx512 { SCRATCH_MASKS[0] } else { TEMPS[0] };
-        if is_masked {
-            let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
-            self.compiler.load_mask(k, exec);
-        } else if host == Host::Avx512 {
-            self.compiler.asm.three(VEX_Kxnorw_kr_kr_kr, mask(k), mask(k), mask(k));
-        } else {
-            self.compiler.asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, k, k, Arg::Register(k));
+        match self.compiler.version {
+            Version::Masked => self.mark_enabled(chunk),
+            Version::Full => self.compiler.asm.mark_all(ENABLED),
         }
-        self.compiler.asm.gather(to, NEAR, OFFSETS, shift.into(), k);
+        self.compiler.asm.gather(to, NEAR, OFFSETS, shift.into(), ENABLED);
     }
 
     /// Writes the lanes' distances from [`NEAR`] to the stack: zero for disabled lanes, which is a place that
     /// may be accessed.
     fn places(&mut self, chunk: u8) {
         if self.compiler.version == Version::Masked {
-            let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
-            match self.compiler.asm.host {
-                Host::Avx512 => {
-                    let k = SCRATCH_MASKS[0];
-                    self.compiler.load_mask(k, exec);
-                    let asm = &mut self.compiler.asm;
-                    let zero = TEMPS[0];
-                    asm.vector3(EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, zero, zero, Arg::Register(zero));
-                    let select = asm.host.code(V::Select);
-                    asm.vector3k(select, OFFSETS, zero, Arg::Register(OFFSETS), k);
-                }
-                Host::Avx2 => {
-                    self.compiler.load_mask(TEMPS[0], exec);
-                    let and = self.compiler.asm.host.code(V::And);
-                    self.compiler.asm.vector3(and, OFFSETS, OFFSETS, Arg::Register(TEMPS[0]));
-                }
-            }
+            self.mark_enabled(chunk);
+            let (zero, asm) = (TEMPS[0], &mut self.compiler.asm);
+            asm.zero(zero);
+            asm.select(OFFSETS, ENABLED, Arg::Register(OFFSETS), zero);
         }
         self.compiler.asm.store(at(Register::RSP, DISTANCES), OFFSETS);
     }
@@ -361,20 +317,12 @@ impl Access<'_, '_> {
 
     /// Lanes that are disabled keep what their registers hold.
     fn keep_disabled(&mut self, first: u16, values: &[u8], chunk: u8) {
-        let exec = self.compiler.lane_bits(scalar::EXEC, chunk);
-        let (old, enabled) = (TEMPS[0], TEMPS[1]);
-        let host = self.compiler.asm.host;
-        let k = if host == Host::Avx512 { SCRATCH_MASKS[0] } else { enabled };
-        self.compiler.load_mask(k, exec);
+        let old = TEMPS[0];
+        self.mark_enabled(chunk);
         for (register, &value) in (first..).zip(values) {
             let from = self.file(register, chunk);
-            let asm = &mut self.compiler.asm;
-            let (select, new) = (host.code(V::Select), Arg::Register(value));
-            asm.fetch(old, from);
-            match host {
-                Host::Avx512 => asm.vector3k(select, value, old, new, k),
-                Host::Avx2 => asm.vector4(select, value, old, new, k),
-            }
+            self.compiler.asm.fetch(old, from);
+            self.compiler.asm.select(value, ENABLED, Arg::Register(value), old);
         }
     }
 

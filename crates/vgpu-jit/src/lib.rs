@@ -7,7 +7,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `compile` | blocks, calls of handlers, jumps |
-//! | `vector` | what vector instructions compute |
+//! | `vector` | the table of vector instructions |
+//! | `values` | what they compute |
 //! | `region` | sequences of vector instructions, as values |
 //! | `allocate` | which register of the host holds which value |
 //! | `emit` | code for regions |
@@ -20,6 +21,7 @@
 //! | `lanes` | moves between lanes |
 //! | `scalar` | scalar instructions |
 //! | `host` | the vector instructions of the host |
+//! | `marks` | marked lanes |
 //! | `asm` | x86-64 instructions, labels, literals |
 //! | `pages` | executable memory |
 //! | `dump` | files with the code |
@@ -40,6 +42,7 @@ mod emit;
 mod groups;
 mod host;
 mod lanes;
+mod marks;
 mod matrix;
 mod memory;
 mod narrow;
@@ -47,6 +50,7 @@ mod pages;
 mod region;
 mod scalar;
 mod shapes;
+mod values;
 mod vector;
 
 use vgpu_exec::Level;

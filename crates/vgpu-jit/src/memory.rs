@@ -5,9 +5,10 @@ use iced_x86::Code::*;
 use iced_x86::{MemoryOperand, Register};
 use vgpu_isa::{Op, scalar};
 
-use crate::asm::{Arg, FILE, Label, WAVE, When, at, mask, xmm};
+use crate::asm::{Arg, FILE, Label, WAVE, When, at, xmm};
 use crate::compile::{Compiler, Version};
-use crate::host::{Host, SCRATCH_MASKS};
+use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::marks::Marks;
 use crate::narrow::Narrow;
 use crate::shapes::{FIRSTS, HIGH as HIGHEST, LOW as LOWEST, STEP};
 use vgpu_exec::native::{Kind, Source, Step};
@@ -188,22 +189,9 @@ impl Access<'_, '_> {
 
     /// Jumps unless two registers are equal in all lanes.
     pub(crate) fn unless_equal(&mut self, a: u8, b: Arg, to: Label) {
-        let asm = &mut self.compiler.asm;
-        match asm.host {
-            Host::Avx512 => {
-                let all = SCRATCH_MASKS[0];
-                asm.test(EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32, all, a, b);
-                asm.two(VEX_Kortestw_kr_kr, mask(all), mask(all));
-                asm.jump_if(When::AboveOrEqual, to);
-            }
-            Host::Avx2 => {
-                let equal = asm.host.scratch()[1];
-                asm.vector3(VEX_Vpcmpeqd_ymm_ymm_ymmm256, equal, a, b);
-                asm.two(VEX_Vmovmskps_r32_ymm, Register::ECX, asm.vector(equal));
-                asm.imm(Cmp_rm32_imm32, Register::ECX, 0xff);
-                asm.jump_if(When::NotEqual, to);
-            }
-        }
+        let marks = Marks { vector: self.compiler.asm.host.scratch()[1], mask: SCRATCH_MASKS[0] };
+        self.compiler.asm.mark(V::Equal, marks, a, b);
+        self.compiler.asm.jump_unless_all(marks, to);
     }
 
     /// Jumps unless all lanes of a vector register are `first`, in all lanes.
@@ -223,13 +211,8 @@ impl Access<'_, '_> {
         let asm = &mut self.compiler.asm;
         asm.fetch(OFFSETS, from);
         asm.two(VEX_Vmovd_rm32_xmm, Register::EAX, xmm(OFFSETS));
-        self.compiler.asm.spread_first(DIFFERENCES, OFFSETS);
-        let asm = &mut self.compiler.asm;
-        let sub = match asm.host {
-            Host::Avx512 => EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
-            Host::Avx2 => VEX_Vpsubd_ymm_ymm_ymmm256,
-        };
-        asm.vector3(sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
+        asm.spread_first(DIFFERENCES, OFFSETS);
+        asm.op(V::Sub, DIFFERENCES, OFFSETS, Arg::Register(DIFFERENCES));
         if least != 0 {
             // A sum of 32 bits.
             asm.imm(Add_rm32_imm32, Register::EAX, least as i32);
@@ -391,12 +374,58 @@ impl Access<'_, '_> {
             self.compiler.asm.jump(end);
             self.compiler.asm.place(same);
             let label = self.compiler.asm.label();
-            self.compiler.others.push(Other { at: self.compiler.at, label, back: end, slow: self.slow });
             self.same_loads(record, label);
+            self.compiler.others.push(Other { at: self.compiler.at, label, back: end, slow: self.slow });
+        } else if let Some(label) = self.whole(|access, shift, first, chunk| {
+            access.load_consecutive(shift, &DATA[..dwords]);
+            access.put(first, chunk, &DATA[..dwords]);
+        }) {
+            self.compiler.others.push(Other { at: self.compiler.at, label, back: end, slow: self.slow });
         } else {
             self.group_loads();
         }
         self.compiler.asm.place(end);
+    }
+
+    /// Accesses of the whole wave to consecutive places, if all lanes are enabled. If the places are others,
+    /// code continues at the returned label.
+    fn whole(&mut self, each: impl Fn(&mut Self, u32, u16, u8)) -> Option<Label> {
+        let Source::Vector(register) = self.step.src[0] else { return None };
+        if self.compiler.version == Version::Masked {
+            return None;
+        }
+        let other = self.compiler.asm.label();
+        let (least, span) = self.extent();
+        let (lanes, bytes) = (self.lanes(), self.bytes());
+        let expected = TEMPS[0];
+        let all = Marks { vector: TEMPS[1], mask: SCRATCH_MASKS[0] };
+        let equal = Marks { vector: expected, mask: SCRATCH_MASKS[1] };
+        let from = self.file(register, 0);
+        let asm = &mut self.compiler.asm;
+        asm.spread(DIFFERENCES, from);
+        asm.load(Mov_r32_rm32, Register::EAX, from);
+        for chunk in 0..self.compiler.chunks() {
+            let found = Arg::Memory(self.file(register, chunk));
+            let start = u32::from(chunk) * lanes;
+            let asm = &mut self.compiler.asm;
+            let steps = asm.literal_lanes(std::array::from_fn(|lane| (start + lane as u32) * bytes));
+            asm.op(V::Add, expected, DIFFERENCES, Arg::Memory(steps));
+            asm.mark(V::Equal, if chunk == 0 { all } else { equal }, expected, found);
+            if chunk > 0 {
+                asm.combine(V::BothMasks, all, equal);
+            }
+        }
+        let asm = &mut self.compiler.asm;
+        asm.jump_unless_all(all, other);
+        if least != 0 {
+            // A sum of 32 bits.
+            asm.imm(Add_rm32_imm32, Register::EAX, least as i32);
+        }
+        self.check(span + self.compiler.input.lanes as u32 * bytes);
+        for (chunk, shift, first) in self.order() {
+            each(self, shift - least + u32::from(chunk) * lanes * bytes, first, chunk);
+        }
+        Some(other)
     }
 
     /// Loads of groups of which all lanes have the same address, after [`Access::by_shape`]. Jumps to a label
@@ -559,7 +588,13 @@ impl Access<'_, '_> {
         self.base();
         // Others are for the handler.
         if self.by_shape(self.slow, Self::store_consecutive).is_none() {
+            let end = self.compiler.asm.label();
+            if let Some(groups) = self.whole(Self::store_consecutive) {
+                self.compiler.asm.jump(end);
+                self.compiler.asm.place(groups);
+            }
             self.group_stores();
+            self.compiler.asm.place(end);
         }
         if self.entry.place == Place::Global {
             let stored = at(WAVE, self.compiler.input.layout.stored);

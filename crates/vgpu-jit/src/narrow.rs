@@ -82,25 +82,21 @@ impl Access<'_, '_> {
         let keeps = !self.compiler.input.register_ecc;
         let (temp, result) = (TEMPS[1], TEMPS[2]);
         let asm = &mut self.compiler.asm;
-        let (and, or) = (asm.host.code(V::And), asm.host.code(V::Or));
         let others = match narrow.part {
             Part::Whole => return value,
             Part::Low => {
-                let low = asm.literal(0xffff);
-                asm.vector3(and, result, value, low);
+                asm.with(V::And, result, value, 0xffff);
                 0xffff_0000
             }
             Part::High => {
-                let shift = asm.host.code(V::ShlImm);
-                asm.vector2i(shift, result, Arg::Register(value), 16);
+                asm.shift(V::ShlImm, result, value, 16);
                 0xffff
             }
         };
         if keeps {
-            let others = asm.literal(others);
             asm.fetch(temp, old);
-            asm.vector3(and, temp, temp, others);
-            asm.vector3(or, result, result, Arg::Register(temp));
+            asm.with(V::And, temp, temp, others);
+            asm.op(V::Or, result, result, Arg::Register(temp));
         }
         result
     }
@@ -110,16 +106,14 @@ impl Access<'_, '_> {
         let [value, other, ..] = DATA;
         let asm = &mut self.compiler.asm;
         if narrow.part == Part::High {
-            let shift = asm.host.code(V::ShrImm);
-            asm.vector2i(shift, value, Arg::Register(value), 16);
+            asm.shift(V::ShrImm, value, value, 16);
         }
         let (ymm, zmm) = (Register::YMM0 + u32::from(value), Register::ZMM0 + u32::from(value));
         match (asm.host, narrow.bytes) {
             (Host::Avx512, 1) => asm.write(EVEX_Vpmovdb_xmmm128_k1z_zmm, to, zmm),
             (Host::Avx512, _) => asm.write(EVEX_Vpmovdw_ymmm256_k1z_zmm, to, zmm),
             (Host::Avx2, bytes) => {
-                let mask = asm.literal(if bytes == 1 { 0xff } else { 0xffff });
-                asm.vector3(asm.host.code(V::And), value, value, mask);
+                asm.with(V::And, value, value, if bytes == 1 { 0xff } else { 0xffff });
                 asm.two_imm(VEX_Vextracti128_xmmm128_ymm_imm8, xmm(other), ymm, 1);
                 asm.three(VEX_Vpackusdw_xmm_xmm_xmmm128, xmm(value), xmm(value), xmm(other));
                 if bytes == 1 {

@@ -4,6 +4,7 @@
 //! shapes of some registers on the stack, in *records*. The first access with an address of unknown shape
 //! makes the record; what writes the register removes it, unless it only adds the same to all lanes. All this
 //! is for code of waves with all lanes enabled; in others, writes remove records and accesses ignore them.
+//! Addresses that a wave uses only once have none.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +13,11 @@ use iced_x86::Register;
 use vgpu_exec::native::{Input, Kind, Source, Step};
 use vgpu_isa::Op;
 
-use crate::asm::{Arg, FILE, Label, When, at, mask, xmm};
+use crate::asm::{Arg, FILE, Label, When, at, xmm};
 use crate::compile::{Compiler, Version};
 use crate::emit;
-use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::host::{SCRATCH_MASKS, V};
+use crate::marks::Marks;
 use crate::memory::{self, OFFSETS, TEMPS};
 
 /// Records of a unit; addresses beyond them have none.
@@ -60,6 +62,7 @@ impl Shapes {
     /// Looks at the blocks of a unit, which begin at `starts`.
     pub(crate) fn new(input: &Input<'_>, starts: impl Iterator<Item = u32>) -> Shapes {
         let mut starts = starts.peekable();
+        let loops = loops(input.steps);
         // Registers that differ from others by the same in all lanes.
         let mut roots: BTreeMap<u16, u16> = BTreeMap::new();
         let mut uses: BTreeMap<u16, usize> = BTreeMap::new();
@@ -77,7 +80,7 @@ impl Shapes {
             if let (true, Source::Vector(register)) = (memory::is_native(op, step), step.src[0]) {
                 let root = root(register);
                 addresses[i] = Some(root);
-                *uses.entry(root).or_default() += 1;
+                *uses.entry(root).or_default() += if loops[i] { 2 } else { 1 };
             }
             match moved(op, step) {
                 Some((to, from)) if root(from) == to => keeps[i] = true,
@@ -89,7 +92,7 @@ impl Shapes {
                 None => forget(&mut roots, step),
             }
         }
-        let mut records: Vec<u16> = uses.keys().copied().collect();
+        let mut records: Vec<u16> = uses.keys().copied().filter(|register| uses[register] > 1).collect();
         records.sort_by_key(|register| std::cmp::Reverse(uses[register]));
         records.truncate(RECORDS);
         let of = |register: u16| records.iter().position(|other| *other == register).map(|i| i as u8);
@@ -102,6 +105,25 @@ impl Shapes {
     pub(crate) fn size(&self) -> i32 {
         SIZE * self.records.len() as i32
     }
+}
+
+/// Which steps are between a backward jump and its target.
+fn loops(steps: &[Step]) -> Vec<bool> {
+    // How many loops begin at a step, less those that end before it.
+    let mut begin = vec![0i32; steps.len() + 1];
+    for (i, step) in steps.iter().enumerate() {
+        if let Kind::Jump(_, to) = step.kind
+            && to as usize <= i
+        {
+            begin[to as usize] += 1;
+            begin[i + 1] -= 1;
+        }
+    }
+    let depths = begin.iter().scan(0, |depth, begin| {
+        *depth += begin;
+        Some(*depth > 0)
+    });
+    depths.take(steps.len()).collect()
 }
 
 /// No register that a step writes is the sum of another and a number any more, nor another that of it.
@@ -197,61 +219,42 @@ impl Compiler<'_> {
     fn make_record(&mut self, record: u8, register: u16) {
         // The return address is on the stack.
         let field = |offset: i32| at(Register::RSP, place(record) + 8 + offset);
-        let [first, step, expected, low, high, all, ..] = TEMPS;
-        let [all_mask, equal_mask, _] = SCRATCH_MASKS;
-        let host = self.asm.host;
+        let [first, step, expected, low, high, ..] = TEMPS;
+        let all = Marks { vector: TEMPS[5], mask: SCRATCH_MASKS[0] };
+        let equal = Marks { vector: expected, mask: SCRATCH_MASKS[1] };
+        let half = self.asm.host.lanes() as i32 / 2;
         let lane = at(FILE, self.register_place(register, 0));
         self.asm.spread(first, lane);
         for chunk in 0..self.chunks() {
             let lanes = at(FILE, self.register_place(register, chunk));
             let asm = &mut self.asm;
             asm.fetch(OFFSETS, lanes);
-            asm.vector3(host.code(V::Sub), OFFSETS, OFFSETS, Arg::Register(first));
-            asm.write(
-                VEX_Vmovd_rm32_xmm,
-                field(FIRSTS + host.lanes() as i32 / 2 * i32::from(chunk)),
-                xmm(OFFSETS),
-            );
+            asm.op(V::Sub, OFFSETS, OFFSETS, Arg::Register(first));
+            asm.write(VEX_Vmovd_rm32_xmm, field(FIRSTS + half * i32::from(chunk)), xmm(OFFSETS));
             if chunk == 0 {
                 asm.two_imm(VEX_Vpextrd_rm32_xmm_imm8, Register::ECX, xmm(OFFSETS), 1);
                 asm.write(Mov_rm32_r32, field(STEP), Register::ECX);
                 asm.spread(step, field(STEP));
                 let numbers = asm.literal_lanes(std::array::from_fn(|lane| lane as u32));
-                asm.vector3(host.code(V::Mul), step, step, Arg::Memory(numbers));
+                asm.op(V::Mul, step, step, Arg::Memory(numbers));
                 asm.copy(low, OFFSETS);
                 asm.copy(high, OFFSETS);
             } else {
-                asm.vector3(host.code(V::MinSigned), low, low, Arg::Register(OFFSETS));
-                asm.vector3(host.code(V::MaxSigned), high, high, Arg::Register(OFFSETS));
+                asm.op(V::MinSigned, low, low, Arg::Register(OFFSETS));
+                asm.op(V::MaxSigned, high, high, Arg::Register(OFFSETS));
             }
             asm.spread_first(expected, OFFSETS);
-            asm.vector3(host.code(V::Add), expected, expected, Arg::Register(step));
-            match host {
-                Host::Avx512 => {
-                    let to = if chunk == 0 { all_mask } else { equal_mask };
-                    asm.test(host.code(V::Equal), to, expected, Arg::Register(OFFSETS));
-                    if chunk > 0 {
-                        let [all, equal] = [all_mask, equal_mask].map(mask);
-                        asm.three(VEX_Kandw_kr_kr_kr, all, all, equal);
-                    }
-                }
-                Host::Avx2 => {
-                    let to = if chunk == 0 { all } else { expected };
-                    asm.vector3(host.code(V::Equal), to, expected, Arg::Register(OFFSETS));
-                    if chunk > 0 {
-                        asm.vector3(host.code(V::BothMasks), all, all, Arg::Register(expected));
-                    }
-                }
+            asm.op(V::Add, expected, expected, Arg::Register(step));
+            asm.mark(V::Equal, if chunk == 0 { all } else { equal }, expected, Arg::Register(OFFSETS));
+            if chunk > 0 {
+                asm.combine(V::BothMasks, all, equal);
             }
         }
         let asm = &mut self.asm;
-        let (regular, all_lanes) = (asm.label(), asm.host.lanes());
-        match host {
-            Host::Avx512 => asm.two(VEX_Kmovw_r32_kr, Register::EAX, mask(all_mask)),
-            Host::Avx2 => asm.two(VEX_Vmovmskps_r32_ymm, Register::EAX, asm.vector(all)),
-        }
-        asm.imm(Cmp_rm32_imm32, Register::EAX, (1 << all_lanes) - 1);
-        asm.jump_if(When::Equal, regular);
+        let [irregular, regular] = [0; 2].map(|_| asm.label());
+        asm.jump_unless_all(all, irregular);
+        asm.jump(regular);
+        asm.place(irregular);
         asm.memory_imm(Mov_rm32_imm32, field(STEP), NO_STEP);
         asm.place(regular);
         asm.reduce(low, VEX_Vpminsd_xmm_xmm_xmmm128);

@@ -76,15 +76,13 @@ impl Body<'_, '_> {
     /// The even and the odd bytes of a register of the host, as words.
     fn split(&mut self, even: u8, odd: u8, signed: bool) {
         let asm = &mut self.compiler.asm;
-        let host = asm.host;
         if signed {
-            asm.vector2i(host.code(V::SarWords), odd, Arg::Register(even), 8);
-            asm.vector2i(host.code(V::ShlWords), even, Arg::Register(even), 8);
-            asm.vector2i(host.code(V::SarWords), even, Arg::Register(even), 8);
+            asm.shift(V::SarWords, odd, even, 8);
+            asm.shift(V::ShlWords, even, even, 8);
+            asm.shift(V::SarWords, even, even, 8);
         } else {
-            asm.vector2i(host.code(V::ShrWords), odd, Arg::Register(even), 8);
-            let bytes = asm.literal(0x00ff_00ff);
-            asm.vector3(host.code(V::And), even, even, bytes);
+            asm.shift(V::ShrWords, odd, even, 8);
+            asm.with(V::And, even, even, 0x00ff_00ff);
         }
     }
 
@@ -142,10 +140,9 @@ impl Body<'_, '_> {
             for (odd, product) in PRODUCTS.into_iter().enumerate() {
                 let words = self.words(group, row / CHUNK, odd) + 4 * (row % CHUNK) as i32;
                 let asm = &mut self.compiler.asm;
-                let host = asm.host;
                 asm.spread(product, at(Register::RSP, words));
-                asm.vector3(host.code(V::MulAddWords), product, product, Arg::Register(2 * i + odd as u8));
-                asm.vector3(host.code(V::Add), SUM, SUM, Arg::Register(product));
+                asm.op(V::MulAddWords, product, product, Arg::Register(2 * i + odd as u8));
+                asm.op(V::Add, SUM, SUM, Arg::Register(product));
             }
         }
         self.compiler.asm.store(at(to_d, place), SUM);

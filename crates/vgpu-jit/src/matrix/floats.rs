@@ -13,6 +13,7 @@ use super::{CHUNK, PLACES, Product};
 use crate::asm::{Arg, When, at};
 use crate::compile::Compiler;
 use crate::host::{Host, SCRATCH_MASKS, V};
+use crate::marks::Marks;
 
 /// Whether instructions have a native form.
 pub(super) fn has(row: &Instruction, pairwise: bool) -> bool {
@@ -88,49 +89,20 @@ impl Body<'_, '_> {
         TEMPS[usize::from(self.host() == Host::Avx512)]
     }
 
-    fn op(&mut self, v: V, to: u8, a: u8, b: Arg) {
-        let code = self.host().code(v);
-        self.compiler.asm.vector3(code, to, a, b);
-    }
-
-    /// An operation on a register and a constant.
-    fn with(&mut self, v: V, to: u8, a: u8, value: u32) {
-        let value = self.compiler.asm.literal(value);
-        self.op(v, to, a, value);
-    }
-
-    fn shift(&mut self, v: V, to: u8, a: u8, by: u8) {
-        let code = self.host().code(v);
-        self.compiler.asm.vector2i(code, to, Arg::Register(a), by);
-    }
-
     /// `to` becomes a constant where `a` equals another. Uses the last temporary register.
     fn replace(&mut self, to: u8, a: u8, equal: u32, with: u32) {
-        let [.., temp] = self.temps();
-        let equal = self.compiler.asm.literal(equal);
-        self.compare(temp, a, equal);
-        self.replace_marked(to, temp, with);
-    }
-
-    /// Marks where `a` equals `b`.
-    fn compare(&mut self, marks: u8, a: u8, b: Arg) {
-        let code = self.host().code(V::Equal);
-        match self.host() {
-            Host::Avx2 => self.compiler.asm.vector3(code, marks, a, b),
-            Host::Avx512 => self.compiler.asm.test(code, SCRATCH_MASKS[0], a, b),
-        }
-    }
-
-    /// `to` becomes a constant where marked.
-    fn replace_marked(&mut self, to: u8, marks: u8, with: u32) {
+        let marks = self.marks();
         let asm = &mut self.compiler.asm;
+        let equal = asm.literal(equal);
+        asm.mark(V::Equal, marks, a, equal);
         let with = asm.literal(with);
-        match asm.host {
-            Host::Avx2 => asm.vector4(VEX_Vblendvps_ymm_ymm_ymmm256_ymm, to, to, with, marks),
-            Host::Avx512 => {
-                asm.vector3k(EVEX_Vpblendmd_zmm_k1z_zmm_zmmm512b32, to, to, with, SCRATCH_MASKS[0]);
-            }
-        }
+        asm.select(to, marks, with, to);
+    }
+
+    /// Marks in the last temporary register.
+    fn marks(&self) -> Marks {
+        let [.., vector] = self.temps();
+        Marks { vector, mask: SCRATCH_MASKS[0] }
     }
 
     /// Writes a matrix to its panel.
@@ -166,33 +138,33 @@ impl Body<'_, '_> {
             Format::F16 => {
                 let from = if part == 0 { 0 } else { half };
                 if part == 1 {
-                    self.shift(V::ShrImm, half, 0, 16);
+                    self.compiler.asm.shift(V::ShrImm, half, 0, 16);
                 } else {
-                    self.with(V::And, half, from, 0xffff);
+                    self.compiler.asm.with(V::And, half, from, 0xffff);
                 }
                 self.compiler.asm.widen_halves(value, half);
                 if self.group > 1 {
                     // Subnormal numbers are zero.
-                    self.with(V::And, half, half, 0x7c00);
+                    self.compiler.asm.with(V::And, half, half, 0x7c00);
                     self.replace(value, half, 0, 0);
                 }
             }
-            Format::Bf16 if part == 0 => self.shift(V::ShlImm, value, 0, 16),
-            Format::Bf16 => self.with(V::And, value, 0, 0xffff_0000),
-            Format::Xf32 => self.with(V::And, value, 0, 0xffff_e000),
+            Format::Bf16 if part == 0 => self.compiler.asm.shift(V::ShlImm, value, 0, 16),
+            Format::Bf16 => self.compiler.asm.with(V::And, value, 0, 0xffff_0000),
+            Format::Xf32 => self.compiler.asm.with(V::And, value, 0, 0xffff_e000),
             Format::Fp8Fnuz => self.float8(shift, 3, 8, [0xff, 0x80]),
             Format::Bf8Fnuz => self.float8(shift, 2, 16, [0xff, 0x80]),
             Format::Fp8 => self.float8(shift, 3, 7, [0x7f, 0x7f]),
             Format::Bf8 => {
                 self.float8(shift, 2, 15, [0, 1]);
-                let [byte, size, marks, _] = self.temps();
-                self.with(V::And, size, byte, 0x7f);
+                let [byte, size, ..] = self.temps();
+                self.compiler.asm.with(V::And, size, byte, 0x7f);
                 // Infinity has the largest exponent and no digits; the others there are NaNs.
-                self.with(V::Sub, size, size, 0x7c);
-                self.with(V::And, byte, byte, 0x80);
-                self.shift(V::ShlImm, byte, byte, 24);
-                self.with(V::Or, byte, byte, 0x7f80_0000);
-                self.special(value, size, byte, marks);
+                self.compiler.asm.with(V::Sub, size, size, 0x7c);
+                self.compiler.asm.with(V::And, byte, byte, 0x80);
+                self.compiler.asm.shift(V::ShlImm, byte, byte, 24);
+                self.compiler.asm.with(V::Or, byte, byte, 0x7f80_0000);
+                self.special(value, size, byte);
             }
             // Handlers have the others; see `has`.
             _ => {}
@@ -201,28 +173,14 @@ impl Body<'_, '_> {
     }
 
     /// bf8 with the largest exponent: `size` is zero for infinity, and above for NaNs.
-    fn special(&mut self, value: u8, size: u8, infinity: u8, marks: u8) {
-        let zero = self.compiler.asm.literal(0);
+    fn special(&mut self, value: u8, size: u8, infinity: u8) {
+        let marks = self.marks();
         let asm = &mut self.compiler.asm;
-        let k = SCRATCH_MASKS[0];
-        match asm.host {
-            Host::Avx2 => {
-                let select = VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
-                asm.vector3(asm.host.code(V::Equal), marks, size, zero);
-                asm.vector4(select, value, value, Arg::Register(infinity), marks);
-                asm.vector3(asm.host.code(V::GreaterSigned), marks, size, zero);
-                let nan = asm.literal(NAN);
-                asm.vector4(select, value, value, nan, marks);
-            }
-            Host::Avx512 => {
-                let select = EVEX_Vpblendmd_zmm_k1z_zmm_zmmm512b32;
-                asm.test(asm.host.code(V::Equal), k, size, zero);
-                asm.vector3k(select, value, value, Arg::Register(infinity), k);
-                asm.test(asm.host.code(V::GreaterSigned), k, size, zero);
-                let nan = asm.literal(NAN);
-                asm.vector3k(select, value, value, nan, k);
-            }
-        }
+        let (zero, nan) = (asm.literal(0), asm.literal(NAN));
+        asm.mark(V::Equal, marks, size, zero);
+        asm.select(value, marks, Arg::Register(infinity), value);
+        asm.mark(V::GreaterSigned, marks, size, zero);
+        asm.select(value, marks, nan, value);
     }
 
     /// A byte of register 0 with some digits after the point and a bias, as f32 in register 1. It is a NaN if
@@ -230,17 +188,17 @@ impl Body<'_, '_> {
     fn float8(&mut self, shift: u8, digits: u8, bias: u32, [bits, nan]: [u32; 2]) {
         let [byte, sign, ..] = self.temps();
         let value = 1;
-        self.shift(V::ShrImm, byte, 0, shift);
-        self.with(V::And, byte, byte, 0xff);
-        self.with(V::And, value, byte, 0x7f);
-        self.shift(V::ShlImm, value, value, 23 - digits);
+        self.compiler.asm.shift(V::ShrImm, byte, 0, shift);
+        self.compiler.asm.with(V::And, byte, byte, 0xff);
+        self.compiler.asm.with(V::And, value, byte, 0x7f);
+        self.compiler.asm.shift(V::ShlImm, value, value, 23 - digits);
         // Interpreted as f32, the exponent is too small. The product is exact, also for subnormal numbers.
-        self.with(V::MulF32, value, value, (127 + 127 - bias) << 23);
-        self.with(V::And, sign, byte, 0x80);
-        self.shift(V::ShlImm, sign, sign, 24);
-        self.op(V::Or, value, value, Arg::Register(sign));
+        self.compiler.asm.with(V::MulF32, value, value, (127 + 127 - bias) << 23);
+        self.compiler.asm.with(V::And, sign, byte, 0x80);
+        self.compiler.asm.shift(V::ShlImm, sign, sign, 24);
+        self.compiler.asm.op(V::Or, value, value, Arg::Register(sign));
         if bits != 0 {
-            self.with(V::And, sign, byte, bits);
+            self.compiler.asm.with(V::And, sign, byte, bits);
             self.replace(value, sign, nan, NAN);
         }
     }
@@ -336,7 +294,7 @@ impl Body<'_, '_> {
             self.compiler.asm.spread(one, from);
             for c in 0..columns {
                 let sum = (r * columns + c) as u8;
-                self.op(V::Fma, sum, one, Arg::Register(factors + c as u8));
+                self.compiler.asm.op(V::Fma, sum, one, Arg::Register(factors + c as u8));
             }
         }
     }
@@ -358,13 +316,13 @@ impl Body<'_, '_> {
                     self.compiler.asm.spread(one, from);
                     // Products are exact, so the fused sum is the rounded sum.
                     let v = if odd == 0 { V::MulF32 } else { V::Fma };
-                    self.op(v, to, one, Arg::Register(factors + i as u8));
+                    self.compiler.asm.op(v, to, one, Arg::Register(factors + i as u8));
                 }
             }
             if self.group == 4 {
-                self.op(V::AddF32, low, low, Arg::Register(high));
+                self.compiler.asm.op(V::AddF32, low, low, Arg::Register(high));
             }
-            self.op(V::AddF32, r as u8, r as u8, Arg::Register(low));
+            self.compiler.asm.op(V::AddF32, r as u8, r as u8, Arg::Register(low));
         }
     }
 
@@ -388,24 +346,20 @@ impl Body<'_, '_> {
         if self.group > 1 {
             // Subnormal numbers are zero.
             let [size, ..] = self.temps();
-            self.with(V::And, size, to, 0x7f80_0000);
+            self.compiler.asm.with(V::And, size, to, 0x7f80_0000);
             self.replace(to, size, 0, 0);
         }
     }
 
     /// Writes a part of D: NaNs become the default NaN.
     fn end(&mut self, row: usize, column: usize, from: u8) {
-        const UNORDERED: u8 = 3;
         let [.., to_d] = PLACES;
         let to = self.place(to_d, row, column);
-        let [marks, ..] = self.temps();
-        let code = self.host().code(V::CompareF32);
-        let number = Arg::Register(from);
-        match self.host() {
-            Host::Avx2 => self.compiler.asm.vector3i(code, marks, from, number, UNORDERED),
-            Host::Avx512 => self.compiler.asm.compare(code, SCRATCH_MASKS[0], from, number, UNORDERED),
-        }
-        self.replace_marked(from, marks, NAN);
+        let marks = self.marks();
+        let asm = &mut self.compiler.asm;
+        asm.mark_unordered(marks, from, Arg::Register(from));
+        let nan = asm.literal(NAN);
+        asm.select(from, marks, nan, from);
         self.compiler.asm.store(to, from);
     }
 }

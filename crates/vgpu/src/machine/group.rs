@@ -161,7 +161,7 @@ impl Group {
     }
 
     /// Runs the waves in turn until all have ended, one has faulted, all only yield, or `stop` returns true.
-    /// `stop` is called at the beginning and after each full time slice.
+    /// `stop` is called at the beginning, after each full time slice, and at every eighth of other slices.
     pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let turn = self.run(launch, reader, stop);
         if !matches!(turn, Turn::Parked) {

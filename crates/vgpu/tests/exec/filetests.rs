@@ -4,6 +4,7 @@ mod accesses;
 mod engines;
 mod file;
 mod matrices;
+mod shapes;
 mod spread;
 mod state;
 
@@ -15,7 +16,7 @@ use file::{Block, Case, End, Variant};
 use state::{Bench, PC, State};
 
 use vgpu::exec::{Level, Program};
-use vgpu::isa::{Generation, Inst, Isa, decode, decode_wave64};
+use vgpu::isa::{Generation, Inst, Isa, Op, Operand, decode, decode_wave64};
 use vgpu::machine::Engine;
 
 /// The maximum number of failures reported per file.
@@ -90,6 +91,23 @@ fn check(
         wrong.push(format!("ended with {end:x?}, not {:x?}", case.end));
     }
     if wrong.is_empty() { Ok(after) } else { Err(wrong.join("\n    ")) }
+}
+
+/// A generator of numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// A branch over so many words, of any instruction set.
+fn branch(isa: Isa, op: Op, words: i32) -> Inst {
+    let end = if isa >= Isa::Gfx1100 { [0, 0, 0xb0, 0xbf] } else { [0, 0, 0x81, 0xbf] };
+    let template = decode(isa, &end).expect("the end of a program");
+    Inst { op, size: 4, src: [Operand::Imm(words), Operand::None, Operand::None, Operand::None], ..template }
 }
 
 /// A program on an engine; on the compiling one, the first wave already runs native code.

@@ -69,20 +69,11 @@ fn accesses_do_the_same_on_both_engines() {
             for (name, pattern, is_absolute) in PATTERNS {
                 for bytes in [1, 2, 4, 8, 16] {
                     for exec in [u64::MAX, 0xff00_00ff_ffff_0000, 0x5a5a_0ff0_1234_8001, 0] {
-                        let case = format!(
-                            "{} wave{lanes} {level:?}: {text}: {name}, {bytes}, {exec:x}",
-                            isa.name()
-                        );
-                        check(
-                            bench,
-                            (isa, lanes),
-                            &programs,
-                            &text,
-                            |i| pattern(i, lanes.into(), bytes),
-                            is_absolute,
-                            exec,
-                            &case,
-                        );
+                        let place = |lane| pattern(lane, lanes.into(), bytes);
+                        let case = Case { isa, lanes, text: &text, place: &place, is_absolute, exec };
+                        if let Err(differences) = case.check(bench, &programs) {
+                            panic!("{level:?}: {text}: {name}, {bytes}, {exec:x}: {differences}");
+                        }
                         count += 1;
                     }
                 }
@@ -92,50 +83,56 @@ fn accesses_do_the_same_on_both_engines() {
     }
 }
 
-/// Runs a program of accesses on both engines.
-#[allow(clippy::too_many_arguments, reason = "a case has many properties")]
-fn check(
-    bench: &mut Bench,
-    (isa, lanes): (Isa, u8),
-    [reference, compiled]: &[Program; 2],
-    text: &str,
-    offset: impl Fn(u64) -> u64,
+/// An access with one pattern.
+struct Case<'a> {
+    isa: Isa,
+    lanes: u8,
+    text: &'a str,
+    /// Where each lane accesses something.
+    place: &'a dyn Fn(u64) -> u64,
+    /// Whether places are addresses, or else offsets.
     is_absolute: bool,
     exec: u64,
-    case: &str,
-) {
-    let base = if is_absolute { 0 } else { bench.base() };
-    let mut before = State::background(lanes.into(), 0);
-    before.set_mode(mode(isa));
-    before.set_exec(exec);
-    let in_lds = text.starts_with("ds_");
-    let scalar = text.contains("s[20:21]");
-    for lane in 0..u64::from(lanes) {
-        let (low, high) = match (in_lds, scalar) {
-            (true, _) => (offset(lane) as u32, 0),
-            // All lanes' parts are positive, so the base is that of the first one.
-            (false, true) => (offset(lane).wrapping_sub(offset(0)) as u32, 0),
-            (false, false) => {
-                let address = base.wrapping_add(offset(lane));
-                (address as u32, (address >> 32) as u32)
+}
+
+impl Case<'_> {
+    /// Runs a program of accesses on both engines.
+    fn check(&self, bench: &mut Bench, [reference, compiled]: &[Program; 2]) -> Result<(), String> {
+        let Case { lanes, place, .. } = *self;
+        let base = if self.is_absolute { 0 } else { bench.base() };
+        let mut before = State::background(lanes.into(), 0);
+        before.set_mode(mode(self.isa));
+        before.set_exec(self.exec);
+        let in_lds = self.text.starts_with("ds_");
+        let scalar = self.text.contains("s[20:21]");
+        for lane in 0..u64::from(lanes) {
+            let (low, high) = match (in_lds, scalar) {
+                (true, _) => (place(lane) as u32, 0),
+                // All lanes' parts are positive, so the base is that of the first one.
+                (false, true) => (place(lane).wrapping_sub(place(0)) as u32, 0),
+                (false, false) => {
+                    let address = base.wrapping_add(place(lane));
+                    (address as u32, (address >> 32) as u32)
+                }
+            };
+            before.write(Place::Vector(8, 1), lane as usize, &low.to_le_bytes());
+            if !in_lds && !scalar {
+                before.write(Place::Vector(9, 1), lane as usize, &high.to_le_bytes());
             }
-        };
-        before.write(Place::Vector(8, 1), lane as usize, &low.to_le_bytes());
-        if !in_lds && !scalar {
-            before.write(Place::Vector(9, 1), lane as usize, &high.to_le_bytes());
         }
+        if scalar {
+            before.write(Place::Scalar(20, 2), 0, &base.wrapping_add(place(0)).to_le_bytes());
+        }
+        let (expected, end) = bench.run(reference, &before);
+        let (found, other_end) = bench.run(compiled, &before);
+        let differences = found.differences(&expected);
+        let differences = &differences[..differences.len().min(12)];
+        if !differences.is_empty() || end != other_end {
+            return Err(format!("wave{lanes}: {other_end:x?}, not {end:x?}\n{}", differences.join("\n")));
+        }
+        if compiled.native_bytes() == 0 {
+            return Err("no native code".to_owned());
+        }
+        Ok(())
     }
-    if scalar {
-        before.write(Place::Scalar(20, 2), 0, &base.wrapping_add(offset(0)).to_le_bytes());
-    }
-    let (expected, end) = bench.run(reference, &before);
-    let (found, other_end) = bench.run(compiled, &before);
-    let differences = found.differences(&expected);
-    let differences = &differences[..differences.len().min(12)];
-    assert!(
-        differences.is_empty() && end == other_end,
-        "{case}: {other_end:x?}, not {end:x?}\n{}",
-        differences.join("\n")
-    );
-    assert!(compiled.native_bytes() > 0, "{case}: no native code");
 }

@@ -4,25 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::state::{Bench, PC, State};
-use super::{blocks, compilable, files, instruction, mode, on};
+use super::{Random, blocks, branch, compilable, files, instruction, mode, on};
 use vgpu::exec::{Fetched, Level, Program};
-use vgpu::isa::{Inst, Isa, Op, Operand, decode};
+use vgpu::isa::{Inst, Isa, Op};
 use vgpu::machine::Engine;
 
 /// Programs for each instruction set and wave size.
 const PROGRAMS: u64 = 400;
 /// Time slices of a program that does not end.
 const SLICES: u32 = 3;
-
-/// A generator of numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-}
 
 /// Instructions of the files by instruction set and wave size. Those that access global memory would end most
 /// programs, and those whose result depends on the time differ in any case.
@@ -65,13 +55,6 @@ fn instructions() -> BTreeMap<(Isa, u8), Vec<(Inst, String)>> {
         }
     }
     all
-}
-
-/// A branch over so many words, of any instruction set.
-fn branch(isa: Isa, op: Op, words: i32) -> Inst {
-    let end = if isa >= Isa::Gfx1100 { [0, 0, 0xb0, 0xbf] } else { [0, 0, 0x81, 0xbf] };
-    let template = decode(isa, &end).expect("the end of a program");
-    Inst { op, size: 4, src: [Operand::Imm(words), Operand::None, Operand::None, Operand::None], ..template }
 }
 
 #[test]
