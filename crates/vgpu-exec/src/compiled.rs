@@ -2,11 +2,13 @@
 
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SendError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 
 use vgpu_isa::{Inst, Op, Register, scalar};
 
 use super::access::RANGES;
-use super::native::{Condition, Exit, Input, Kind, Layout, Native, Ranges, Source, Step, Why};
+use super::native::{Compile, Condition, Exit, Input, Kind, Layout, Native, Ranges, Source, Step, Why};
 use super::program::{Program, Unit};
 use super::settle::Since;
 use super::valu::INVERT;
@@ -74,8 +76,9 @@ pub(super) unsafe fn run(unit: &Unit, wave: &mut Wave, program: &Program, at: us
     })
 }
 
-/// The unit's native code. A unit is compiled when a number of waves have entered it, for the MODE of the
-/// last.
+/// The unit's native code. When a number of waves have entered a unit, it is given to the compiler's thread,
+/// for the MODE of the last; handlers execute it until native code is there. If that number is zero, the first
+/// wave waits for native code.
 #[inline]
 fn of<'a>(unit: &'a Unit, wave: &Wave, program: &Program) -> Option<&'a Compiled> {
     if let Some(compiled) = unit.compiled.get() {
@@ -85,49 +88,114 @@ fn of<'a>(unit: &'a Unit, wave: &Wave, program: &Program) -> Option<&'a Compiled
     if wave.mode & 0xff != USUAL {
         return None;
     }
-    if unit.entered.fetch_add(1, Ordering::Relaxed) < program.warm {
+    let entered = unit.entered.fetch_add(1, Ordering::Relaxed);
+    if entered != program.warm && program.warm != 0 {
         return None;
     }
-    unit.compiled.get_or_init(|| compile(unit, wave, program)).as_ref()
+    begin(unit, wave, program);
+    unit.compiled.get()?.as_ref()
 }
 
+/// Has a unit compiled.
 #[cold]
-fn compile(unit: &Unit, wave: &Wave, program: &Program) -> Option<Compiled> {
-    let form = unit.form();
-    if form.indexed || form.skips {
-        return None;
+fn begin(unit: &Unit, wave: &Wave, program: &Program) {
+    if program.warm == 0 {
+        unit.compiled.get_or_init(|| Described::new(unit, wave, program)?.compile());
+    } else if let (Some(described), Some(unit)) = (Described::new(unit, wave, program), &wave.unit) {
+        compile_later(Arc::clone(unit), described);
     }
-    let entry = *unit.pcs.first()?;
-    let (lowered, what) = program.lowered(entry, form);
-    let codes = lowered.codes.into_boxed_slice();
-    let mut entries = Vec::new();
-    let mut steps = Vec::with_capacity(codes.len());
-    for (i, (code, &what)) in codes.iter().zip(&what).enumerate() {
-        let inst = lowered.insts.get(code.inst as usize);
-        let kind = match (what, inst) {
-            (What::Note, _) => Kind::Note(code.imm as u8),
-            (What::Stop, _) => Kind::Stop(code.imm as u8),
-            (What::Part { part, parts }, Some(inst)) => kind(inst, code, part, parts),
-            _ => Kind::Handler,
-        };
-        if inst.is_some_and(|inst| matches!(inst.op, Op::SSwappcB64 | Op::SCallB64)) {
-            entries.push(i as u32 + 1);
-        }
-        let part = inst.filter(|_| matches!(what, What::Part { .. }));
-        let quiet = part.is_some_and(|inst| is_quiet(inst, form.lanes));
-        let written = part.map_or([0; 2], |inst| written(inst, form.lanes));
-        steps.push(Step { quiet, written, ..step(kind, code, form.lanes.into()) });
+}
+
+/// A unit and its description.
+type Job = (Arc<Unit>, Described);
+
+/// Compiles a unit on the thread for that, or here if there is none.
+fn compile_later(unit: Arc<Unit>, described: Described) {
+    static QUEUE: OnceLock<Option<Sender<Job>>> = OnceLock::new();
+    fn compile((unit, described): Job) {
+        // Nobody else compiles it.
+        let _ = unit.compiled.set(described.compile());
     }
-    let input = Input {
-        steps: &steps,
-        entries: &entries,
-        lanes: form.lanes.into(),
-        mode: wave.mode,
-        register_ecc: program.has_register_ecc(),
-        layout: LAYOUT,
+    let queue = QUEUE.get_or_init(|| {
+        let (queue, jobs) = channel();
+        let thread = std::thread::Builder::new().name("vgpu-compiler".into());
+        thread.spawn(move || jobs.into_iter().for_each(compile)).ok().map(|_| queue)
+    });
+    let job = (unit, described);
+    let refused = match queue {
+        Some(queue) => queue.send(job).err().map(|SendError(job)| job),
+        None => Some(job),
     };
-    let native = program.compiler()?.compile(&input)?;
-    Some(Compiled { native, _codes: codes })
+    if let Some(job) = refused {
+        compile(job);
+    }
+}
+
+/// What the compiler is told about a unit.
+struct Described {
+    compiler: &'static dyn Compile,
+    /// Steps, which point to the codes.
+    steps: Vec<Step>,
+    codes: Box<[Code]>,
+    entries: Vec<u32>,
+    lanes: usize,
+    mode: u32,
+    register_ecc: bool,
+}
+
+// SAFETY: the steps' pointers lead to its own codes, which are not changed.
+unsafe impl Send for Described {}
+
+impl Described {
+    /// Describes a unit for waves like this one; none if they cannot have native code.
+    fn new(unit: &Unit, wave: &Wave, program: &Program) -> Option<Described> {
+        let form = unit.form();
+        if form.indexed || form.skips {
+            return None;
+        }
+        let entry = *unit.pcs.first()?;
+        let (lowered, what) = program.lowered(entry, form);
+        let codes = lowered.codes.into_boxed_slice();
+        let mut entries = Vec::new();
+        let mut steps = Vec::with_capacity(codes.len());
+        for (i, (code, &what)) in codes.iter().zip(&what).enumerate() {
+            let inst = lowered.insts.get(code.inst as usize);
+            let kind = match (what, inst) {
+                (What::Note, _) => Kind::Note(code.imm as u8),
+                (What::Stop, _) => Kind::Stop(code.imm as u8),
+                (What::Part { part, parts }, Some(inst)) => kind(inst, code, part, parts),
+                _ => Kind::Handler,
+            };
+            if inst.is_some_and(|inst| matches!(inst.op, Op::SSwappcB64 | Op::SCallB64)) {
+                entries.push(i as u32 + 1);
+            }
+            let part = inst.filter(|_| matches!(what, What::Part { .. }));
+            let quiet = part.is_some_and(|inst| is_quiet(inst, form.lanes));
+            let written = part.map_or([0; 2], |inst| written(inst, form.lanes));
+            steps.push(Step { quiet, written, ..step(kind, code, form.lanes.into()) });
+        }
+        Some(Described {
+            compiler: program.compiler()?,
+            steps,
+            codes,
+            entries,
+            lanes: form.lanes.into(),
+            mode: wave.mode,
+            register_ecc: program.has_register_ecc(),
+        })
+    }
+
+    fn compile(self) -> Option<Compiled> {
+        let native = self.compiler.compile(&Input {
+            steps: &self.steps,
+            entries: &self.entries,
+            lanes: self.lanes,
+            mode: self.mode,
+            register_ecc: self.register_ecc,
+            layout: LAYOUT,
+        })?;
+        Some(Compiled { native, _codes: self.codes })
+    }
 }
 
 /// What one of the codes of an instruction is.

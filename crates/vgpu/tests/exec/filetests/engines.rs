@@ -113,3 +113,37 @@ fn programs_do_the_same(level: Level) {
     assert!(compared > 1000, "{compared}");
     assert!(native > 0);
 }
+
+/// Waves run by handlers until the compiler's thread has native code, and all give the same.
+#[test]
+fn native_code_arrives_between_waves() {
+    let block = files().iter().flat_map(|path| blocks(path)).find_map(|block| {
+        let add = block.variants.iter().find(|variant| variant.text.starts_with("v_add_f32"))?;
+        let lanes = *add.sizes.first()?;
+        Some((add.isa, lanes, instruction(add, lanes).ok()?))
+    });
+    let (isa, lanes, inst) = block.expect("v_add_f32");
+    for level in compilable() {
+        let program = || {
+            let fetch = move |pc| if pc == PC { Fetched::Inst(inst) } else { Fetched::Outside };
+            Program::new(isa, level, Box::new(fetch))
+        };
+        let jit = vgpu_jit::Jit::of(level).expect("a compiler");
+        let (reference, compiled) = (program(), program().compiled_by(jit, 3));
+        let mut bench = Bench::new(lanes.into());
+        let mut before = State::background(lanes.into(), 0);
+        before.set_mode(mode(isa));
+        before.set_exec(u64::MAX);
+        before.numbers();
+        let expected = bench.run(&reference, &before);
+        let start = std::time::Instant::now();
+        let mut waves = 0;
+        while compiled.native_bytes() == 0 {
+            assert!(bench.run(&compiled, &before) == expected, "wave {waves}");
+            assert!(start.elapsed().as_secs() < 60, "no native code after {waves} waves");
+            waves += 1;
+        }
+        assert!(waves > 3, "{waves}");
+        assert!(bench.run(&compiled, &before) == expected, "native code");
+    }
+}
