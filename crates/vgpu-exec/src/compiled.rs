@@ -38,8 +38,9 @@ pub(super) enum Left {
     Slice(usize),
 }
 
-/// The rounding and denormal fields of MODE in nearly all code.
+/// The rounding and denormal fields of MODE, and FP16_OVFL, in nearly all code.
 const USUAL: u32 = 0xf0;
+const FIELDS: u32 = 0xff | 1 << 23;
 
 /// A unit's native code.
 #[derive(Debug)]
@@ -84,8 +85,8 @@ fn of<'a>(unit: &'a Unit, wave: &Wave, program: &Program) -> Option<&'a Compiled
     if let Some(compiled) = unit.compiled.get() {
         return compiled.as_ref();
     }
-    // Native code rounds to nearest and keeps subnormal numbers.
-    if wave.mode & 0xff != USUAL {
+    // Native code rounds to nearest, and keeps subnormal numbers and infinities.
+    if wave.mode & FIELDS != USUAL {
         return None;
     }
     let entered = unit.entered.fetch_add(1, Ordering::Relaxed);

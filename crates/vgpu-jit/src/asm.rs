@@ -289,6 +289,19 @@ impl Asm {
         }
     }
 
+    /// The f16 nearest to f32, with zeros in the high halves of lanes. Uses a scratch register.
+    pub(crate) fn narrow_halves(&mut self, to: u8, from: u8) {
+        let code = self.host.code(V::F16OfF32);
+        let words = self.host.scratch()[0];
+        let (half, extend) = match self.host {
+            Host::Avx2 => (xmm(words), Code::VEX_Vpmovzxwd_ymm_xmmm128),
+            Host::Avx512 => (Register::YMM0 + u32::from(words), Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256),
+        };
+        // To nearest, whatever the host's settings are.
+        self.two_imm(code, half, self.vector(from), 0);
+        self.two(extend, self.vector(to), half);
+    }
+
     /// A quarter (on AVX2, the upper half) of a vector register becomes the first lanes of another one.
     pub(crate) fn insert(&mut self, to: u8, from: u8, part: u32) {
         let (all, from) = (self.vector(to), xmm(from));

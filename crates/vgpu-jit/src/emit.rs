@@ -230,6 +230,7 @@ impl Lanes<'_, '_> {
             (V::Select, Host::Avx2) => asm.vector4(code, to, register, Arg::Register(b), a),
             (V::Ternary, _) => asm.vector3i(code, to, b, last, immediate),
             (V::F32OfF16, _) => asm.widen_halves(to, register),
+            (V::F16OfF32, _) => asm.narrow_halves(to, register),
             _ => match (row.sources, row.immediate) {
                 (1, true) => asm.vector2i(code, to, last, immediate),
                 (1, false) => asm.vector2(code, to, last),

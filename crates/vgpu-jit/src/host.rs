@@ -104,6 +104,8 @@ pub(crate) enum V {
     F32OfSigned,
     /// The f32 that is the f16 in the low bits; the others are zero.
     F32OfF16,
+    /// The f16 nearest to a number, with zeros above.
+    F16OfF32,
     /// AVX-512 only.
     F32OfUnsigned,
     /// 0x80000000 if there is no such integer.
@@ -226,6 +228,10 @@ impl V {
             V::F32OfF16 => Row {
                 memory: [false; 2],
                 ..row(EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae, VEX_Vcvtph2ps_ymm_xmmm128, 1)
+            },
+            V::F16OfF32 => Row {
+                memory: [false; 2],
+                ..row(EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae, VEX_Vcvtps2ph_xmmm128_ymm_imm8, 1)
             },
             V::F32OfUnsigned => only(EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er, 1),
             V::SignedOfF32 => row(EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae, VEX_Vcvttps2dq_ymm_ymmm256, 1),

@@ -8,11 +8,21 @@ use crate::region::{Id, Region};
 
 /// Builds the values of an instruction.
 pub(crate) struct Build<'r> {
-    pub(crate) region: &'r mut Region,
-    pub(crate) step: &'r Step,
+    region: &'r mut Region,
+    step: &'r Step,
+    /// Of operations on halves of registers: which halves of sources are read, and how their signs change.
+    op_sel: u8,
+    neg: u8,
+    abs: u8,
 }
 
 const SIGN: u32 = 1 << 31;
+
+impl<'r> Build<'r> {
+    pub(crate) fn new(region: &'r mut Region, step: &'r Step) -> Build<'r> {
+        Build { region, step, op_sel: step.mods.op_sel, neg: step.mods.neg, abs: step.mods.abs }
+    }
+}
 
 impl Build<'_> {
     /// The number that is a source, or the second half of a pair.
@@ -120,13 +130,18 @@ impl Build<'_> {
     }
 
     /// The f32 that is a mixed source.
-    pub(crate) fn mixed(&mut self, i: usize) -> Id {
+    fn mixed(&mut self, i: usize) -> Id {
         let mods = &self.step.mods;
         let is_set = |bits: u8| bits >> i & 1 != 0;
         // In this encoding, negation of high halves means the absolute value.
         let (abs, neg) = (is_set(mods.neg_hi), is_set(mods.neg));
         let value = if is_set(mods.op_sel_hi) { self.float16(i, is_set(mods.op_sel)) } else { self.get(i) };
         self.signed(value, abs, neg)
+    }
+
+    pub(crate) fn mixed_fma(&mut self) -> Id {
+        let sources = [0, 1, 2].map(|i| self.mixed(i));
+        self.region.float(V::Fma, sources, 0)
     }
 
     /// The sum of source 2 and the products of four bytes. `None` for signs: the modifiers say.
@@ -145,6 +160,121 @@ impl Build<'_> {
         let [even, odd] = [0, 1].map(|half| self.op(V::MulAddWords, parts[0][half], parts[1][half]));
         let (products, c) = (self.op(V::Add, even, odd), self.get(2));
         self.op(V::Add, products, c)
+    }
+
+    /// A 16-bit number that is a source, with zeros above.
+    pub(crate) fn word(&mut self, i: usize) -> Id {
+        let bits = self.get(i);
+        match self.op_sel >> i & 1 {
+            0 => self.with(V::And, bits, 0xffff),
+            _ => self.op_imm(V::ShrImm, bits, 16),
+        }
+    }
+
+    /// The low 16 bits of a result.
+    pub(crate) fn low_word(&mut self, v: V, a: Id, b: Id) -> Id {
+        let result = self.op(v, a, b);
+        self.with(V::And, result, 0xffff)
+    }
+
+    pub(crate) fn words(&mut self, v: V) -> Id {
+        let (a, b) = (self.word(0), self.word(1));
+        self.low_word(v, a, b)
+    }
+
+    /// A 16-bit number, sign-extended.
+    fn signed_word(&mut self, i: usize) -> Id {
+        let word = self.word(i);
+        let high = self.op_imm(V::ShlImm, word, 16);
+        self.op_imm(V::SarImm, high, 16)
+    }
+
+    pub(crate) fn signed_words(&mut self, v: V) -> Id {
+        let (a, b) = (self.signed_word(0), self.signed_word(1));
+        self.low_word(v, a, b)
+    }
+
+    /// Source 1 shifted by the low bits of source 0.
+    pub(crate) fn shift_word(&mut self, v: V) -> Id {
+        let by = self.word(0);
+        let by = self.with(V::And, by, 15);
+        let value = if v == V::Sar { self.signed_word(1) } else { self.word(1) };
+        let result = self.shifted(v, value, by);
+        self.with(V::And, result, 0xffff)
+    }
+
+    /// The f16 that is a source, as f32.
+    fn half_float(&mut self, i: usize) -> Id {
+        let bits = self.word(i);
+        let value = self.region.float(V::F32OfF16, [bits, 0, 0], 0);
+        self.signed(value, self.abs >> i & 1 != 0, self.neg >> i & 1 != 0)
+    }
+
+    /// The f16 nearest to an f32.
+    fn rounded(&mut self, value: Id) -> Id {
+        self.region.check(value, value);
+        self.op(V::F16OfF32, value, 0)
+    }
+
+    pub(crate) fn half_of_float(&mut self) -> Id {
+        let value = self.float(0);
+        self.rounded(value)
+    }
+
+    pub(crate) fn half_binary(&mut self, v: V, a: usize, b: usize) -> Id {
+        let (a, b) = (self.half_float(a), self.half_float(b));
+        // f32 has enough digits for the second rounding to give the result of one.
+        let result = self.region.float(v, [a, b, 0], 0);
+        self.rounded(result)
+    }
+
+    pub(crate) fn half_fma(&mut self) -> Id {
+        let [a, b, c] = [0, 1, 2].map(|i| self.half_float(i));
+        let float = |this: &mut Self, v, a, b| this.region.float(v, [a, b, 0], 0);
+        // The product is exact. What the sum loses says on which side of it the exact result is. With an odd
+        // last digit, it is not the middle between two f16.
+        let product = float(self, V::MulF32, a, b);
+        let sum = float(self, V::AddF32, product, c);
+        let part = float(self, V::SubF32, sum, product);
+        let rest = float(self, V::SubF32, sum, part);
+        let of_product = float(self, V::SubF32, product, rest);
+        let of_addend = float(self, V::SubF32, c, part);
+        let lost = float(self, V::AddF32, of_product, of_addend);
+        let zero = self.literal(0);
+        let inexact = self.compare_f32(lost, zero, NOT_EQUAL);
+        let odd = self.with(V::And, sum, 1);
+        let even = self.op(V::Equal, odd, zero);
+        let signs = self.op(V::Xor, sum, lost);
+        let away = self.op_imm(V::SarImm, signs, 31);
+        let away = self.with(V::Or, away, 1);
+        let moved = self.op(V::Add, sum, away);
+        let moves = self.op(V::BothMasks, inexact, even);
+        let result = self.select(moves, moved, sum);
+        self.rounded(result)
+    }
+
+    /// An operation on both halves of registers.
+    pub(crate) fn both(&mut self, each: impl Fn(&mut Self) -> Id) -> Id {
+        self.abs = 0;
+        let low = each(self);
+        (self.op_sel, self.neg) = (self.step.mods.op_sel_hi, self.step.mods.neg_hi);
+        let high = each(self);
+        let high = self.op_imm(V::ShlImm, high, 16);
+        self.op(V::Or, low, high)
+    }
+
+    /// The destination with a 16-bit result in the part of it that is written.
+    pub(crate) fn into_half(&mut self, value: Id) -> Id {
+        // As the reference engine lowers it.
+        let part = self.step.offset & 3;
+        let Some(register) = self.step.dst.filter(|_| part != 0) else { return value };
+        let old = self.region.register(register);
+        let (value, others) = match part {
+            1 => (value, 0xffff_0000),
+            _ => (self.op_imm(V::ShlImm, value, 16), 0xffff),
+        };
+        let old = self.with(V::And, old, others);
+        self.op(V::Or, value, old)
     }
 
     /// A number whose subnormal values are zero.
@@ -562,6 +692,7 @@ pub(crate) const CHOOSE: u8 = 0xca;
 /// Predicates of comparisons of f32.
 pub(crate) const UNORDERED: u8 = 3;
 const GREATER_OR_EQUAL: u8 = 0x1d;
+const NOT_EQUAL: u8 = 0x0c;
 /// Powers of two as f32.
 const TWO_31: u32 = 0x4f00_0000;
 const TWO_32: u32 = 0x4f80_0000;

@@ -14,6 +14,8 @@ enum Form {
     One(fn(&mut Build<'_>) -> Id),
     /// Two numbers, for two registers.
     Two(fn(&mut Build<'_>) -> [Id; 2]),
+    /// A number of 16 bits, with zeros above, for a part of a register.
+    Half(fn(&mut Build<'_>) -> Id),
     /// A number, and a mask for the second destination.
     Carry(fn(&mut Build<'_>) -> (Id, Id)),
     /// Two numbers and a mask.
@@ -33,6 +35,10 @@ enum Operands {
     Mixed,
     /// All lanes of a mask, and a number.
     AllLanes,
+    /// Halves of registers, by the modifiers.
+    Halves,
+    /// Both halves of registers, with modifiers for each.
+    BothHalves,
 }
 
 /// An operation: how its results are computed from its sources.
@@ -66,7 +72,7 @@ fn written(entry: &Entry, step: &Step) -> [u8; 2] {
     match entry.form {
         Form::Mask(_) => [step.scalar, step.second],
         Form::Carry(_) | Form::WideCarry(_) => [step.second, scalar::NULL],
-        Form::One(_) | Form::Two(_) => [scalar::NULL; 2],
+        Form::One(_) | Form::Two(_) | Form::Half(_) => [scalar::NULL; 2],
     }
 }
 
@@ -83,7 +89,8 @@ fn accepts(entry: &Entry, step: &Step) -> bool {
         Source::Other => false,
         Source::Scalar(slot) if entry.mask == Some(i as u8) => is_mask(slot),
         // Which halves of constants are read differs between generations.
-        Source::Constant(_) if entry.operands == Operands::Packed => false,
+        Source::Constant(_) if matches!(entry.operands, Operands::Packed | Operands::BothHalves) => false,
+        Source::Constant(_) if entry.operands == Operands::Halves && mods.op_sel >> i & 1 != 0 => false,
         _ => entry.mask != Some(i as u8),
     };
     let count = usize::from(entry.sources) + usize::from(entry.mask.is_some());
@@ -108,7 +115,7 @@ pub(crate) fn fits(region: &Region, entry: &Entry, step: &Step) -> bool {
         }
     }
     let count = match entry.form {
-        Form::One(_) | Form::Carry(_) => 1,
+        Form::One(_) | Form::Half(_) | Form::Carry(_) => 1,
         Form::Two(_) | Form::WideCarry(_) => 2,
         Form::Mask(_) => 0,
     };
@@ -118,9 +125,13 @@ pub(crate) fn fits(region: &Region, entry: &Entry, step: &Step) -> bool {
 
 /// Adds an operation with a native form to a region.
 pub(crate) fn build(region: &mut Region, entry: &Entry, step: &Step) {
-    let mut build = Build { region, step };
+    let mut build = Build::new(region, step);
     let (low, high, mask) = match entry.form {
         Form::One(form) => (Some(form(&mut build)), None, None),
+        Form::Half(form) => {
+            let half = form(&mut build);
+            (Some(build.into_half(half)), None, None)
+        }
         Form::Two(form) => {
             let [low, high] = form(&mut build);
             (Some(low), Some(high), None)
@@ -226,12 +237,48 @@ table! {
     VSubrevF32 => One |b| b.float_binary(V::SubF32, 1, 0), Numbers 2;
     VMulF32 => One |b| b.float_binary(V::MulF32, 0, 1), Numbers 2;
     VFmaF32 | VFmacF32 | VFmamkF32 | VFmaakF32 => One |b| b.fma(), Numbers 3;
+    VMovB16 => Half |b| b.word(0), Halves 1;
+    VNotB16 => Half |b| { let a = b.word(0); b.with(V::Xor, a, 0xffff) }, Halves 1;
+    VAndB16 => Half |b| b.words(V::And), Halves 2;
+    VOrB16 => Half |b| b.words(V::Or), Halves 2;
+    VXorB16 => Half |b| b.words(V::Xor), Halves 2;
+    VLshlrevB16 => Half |b| b.shift_word(V::Shl), Halves 2;
+    VLshrrevB16 => Half |b| b.shift_word(V::Shr), Halves 2;
+    VAshrrevI16 => Half |b| b.shift_word(V::Sar), Halves 2;
+    VAddNcU16 | VAddNcI16 => Half |b| b.words(V::Add), Halves 2;
+    VSubNcU16 | VSubNcI16 => Half |b| b.words(V::Sub), Halves 2;
+    VSubrevNcU16 => Half |b| { let (x, y) = (b.word(0), b.word(1)); b.low_word(V::Sub, y, x) }, Halves 2;
+    VMulLoU16 => Half |b| b.words(V::Mul), Halves 2;
+    VMadU16 => Half |b| { let (x, c) = (b.words(V::Mul), b.word(2)); b.low_word(V::Add, x, c) }, Halves 3;
+    VMinU16 => Half |b| b.words(V::MinUnsigned), Halves 2;
+    VMaxU16 => Half |b| b.words(V::MaxUnsigned), Halves 2;
+    VMinI16 => Half |b| b.signed_words(V::MinSigned), Halves 2;
+    VMaxI16 => Half |b| b.signed_words(V::MaxSigned), Halves 2;
+    VAddF16 => Half |b| b.half_binary(V::AddF32, 0, 1), Halves 2;
+    VSubF16 => Half |b| b.half_binary(V::SubF32, 0, 1), Halves 2;
+    VSubrevF16 => Half |b| b.half_binary(V::SubF32, 1, 0), Halves 2;
+    VMulF16 => Half |b| b.half_binary(V::MulF32, 0, 1), Halves 2;
+    VFmaF16 | VFmacF16 | VFmamkF16 | VFmaakF16 => Half |b| b.half_fma(), Halves 3;
+    VCvtF16F32 => Half |b| b.half_of_float(), Numbers 1;
+    VPkAddF16 => One |b| b.both(|b| b.half_binary(V::AddF32, 0, 1)), BothHalves 2;
+    VPkMulF16 => One |b| b.both(|b| b.half_binary(V::MulF32, 0, 1)), BothHalves 2;
+    VPkFmaF16 => One |b| b.both(Build::half_fma), BothHalves 3;
+    VPkAddU16 | VPkAddI16 => One |b| b.both(|b| b.words(V::Add)), BothHalves 2;
+    VPkSubU16 | VPkSubI16 => One |b| b.both(|b| b.words(V::Sub)), BothHalves 2;
+    VPkMulLoU16 => One |b| b.both(|b| b.words(V::Mul)), BothHalves 2;
+    VPkMinU16 => One |b| b.both(|b| b.words(V::MinUnsigned)), BothHalves 2;
+    VPkMaxU16 => One |b| b.both(|b| b.words(V::MaxUnsigned)), BothHalves 2;
+    VPkMinI16 => One |b| b.both(|b| b.signed_words(V::MinSigned)), BothHalves 2;
+    VPkMaxI16 => One |b| b.both(|b| b.signed_words(V::MaxSigned)), BothHalves 2;
+    VPkLshlrevB16 => One |b| b.both(|b| b.shift_word(V::Shl)), BothHalves 2;
+    VPkLshrrevB16 => One |b| b.both(|b| b.shift_word(V::Shr)), BothHalves 2;
+    VPkAshrrevI16 => One |b| b.both(|b| b.shift_word(V::Sar)), BothHalves 2;
     VRcpF32 | VRcpIflagF32 => One |b| b.reciprocal(), Numbers 1;
     VSqrtF32 => One |b| b.root(), Numbers 1;
     VMbcntLoU32B32 => One |b| b.lanes_before(0), AllLanes 2;
     VMbcntHiU32B32 => One |b| b.lanes_before(32), AllLanes 2;
     VCvtF32F16 => One |b| b.widened(0), Numbers 1;
-    VFmaMixF32 => One |b| { let sources = [0, 1, 2].map(|i| b.mixed(i)); b.region.float(V::Fma, sources, 0) }, Mixed 3;
+    VFmaMixF32 => One |b| b.mixed_fma(), Mixed 3;
     VDot4I32I8 | VDot4cI32I8 => One |b| b.dot_bytes(Some([true; 2])), Numbers 3;
     VDot4U32U8 => One |b| b.dot_bytes(Some([false; 2])), Numbers 3;
     VDot4I32Iu8 => One |b| b.dot_bytes(None), Numbers 3;
