@@ -400,6 +400,12 @@ impl Asm {
         self.created(inst);
     }
 
+    /// Any instruction with three registers and an immediate.
+    pub(crate) fn three_imm(&mut self, code: Code, a: Register, b: Register, c: Register, imm: u32) {
+        let inst = Instruction::with4(code, a, b, c, imm);
+        self.created(inst);
+    }
+
     /// Any instruction with two registers and an immediate.
     pub(crate) fn two_imm(&mut self, code: Code, a: Register, b: Register, imm: u32) {
         let inst = Instruction::with3(code, a, b, imm);

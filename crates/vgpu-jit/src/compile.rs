@@ -7,6 +7,7 @@ use vgpu_isa::scalar;
 
 use crate::asm::{Asm, FILE, Label, WAVE, When, at};
 use crate::dump::{self, Listing};
+use crate::functions::Functions;
 use crate::host::Host;
 use crate::region::{Region, slots};
 use crate::shapes::Shapes;
@@ -68,6 +69,7 @@ pub(crate) struct Compiler<'a> {
     listing: Listing,
     pub(crate) shapes: Shapes,
     pub(crate) others: Vec<memory::Other>,
+    pub(crate) functions: Functions,
 }
 
 /// Compiles a unit.
@@ -94,6 +96,7 @@ pub(crate) fn compile(input: &Input<'_>, host: Host) -> Result<crate::Code, Erro
         listing: Listing::new(),
         shapes: Shapes::default(),
         others: Vec::new(),
+        functions: Functions::default(),
     };
     compiler.find_blocks();
     compiler.shapes = Shapes::new(input, compiler.blocks.keys().copied());
@@ -442,6 +445,7 @@ impl Compiler<'_> {
         }
         self.list(|| "subroutines and exits:".into());
         self.record_makers();
+        self.emit_functions();
         memory::subroutines(&mut self);
         matrix::subroutines(&mut self);
         for (label, step) in std::mem::take(&mut self.exits) {

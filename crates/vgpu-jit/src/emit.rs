@@ -8,6 +8,7 @@ use crate::Error;
 use crate::allocate::{Inst, Place, allocate};
 use crate::asm::{Arg, FILE, Label, WAVE, When, at, broadcast, mask, xmm};
 use crate::compile::{Compiler, Version};
+use crate::functions::Function;
 use crate::host::{Host, SCRATCH_MASKS, V};
 use crate::marks::Marks;
 use crate::region::{MASKS, Node, Region};
@@ -212,6 +213,17 @@ impl Lanes<'_, '_> {
         let scratch = host.scratch()[0];
         let last = self.arg(last);
         let register = if let Arg::Register(register) = last { register } else { 0 };
+        let function = match v {
+            V::Exp2 => Some(Function::Exp2),
+            V::ReciprocalRoot => Some(Function::ReciprocalRoot),
+            _ => None,
+        };
+        if let Some(function) = function {
+            self.compiler.asm.copy(scratch, register);
+            self.compiler.call_function(function);
+            self.compiler.asm.copy(to, scratch);
+            return;
+        }
         let asm = &mut self.compiler.asm;
         match (v, host) {
             (V::GreaterUnsigned, _) => asm.compare(code, to, a, last, 6),

@@ -101,6 +101,9 @@ pub(crate) enum V {
     Fma,
     /// Rounding to integers; the immediate says how.
     Round,
+    /// Functions that are called.
+    Exp2,
+    ReciprocalRoot,
     F32OfSigned,
     /// The f32 that is the f16 in the low bits; the others are zero.
     F32OfF16,
@@ -224,6 +227,7 @@ impl V {
                 immediate: true,
                 ..row(EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, VEX_Vroundps_ymm_ymmm256_imm8, 1)
             },
+            V::Exp2 | V::ReciprocalRoot => Row { memory: [false; 2], ..row(INVALID, INVALID, 1) },
             V::F32OfSigned => row(EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er, VEX_Vcvtdq2ps_ymm_ymmm256, 1),
             V::F32OfF16 => Row {
                 memory: [false; 2],

@@ -13,6 +13,7 @@
 //! | `allocate` | which register of the host holds which value |
 //! | `emit` | code for regions |
 //! | `matrix` | products of matrices |
+//! | `functions` | powers and roots |
 //! | `memory` | loads and stores |
 //! | `narrow` | loads and stores of bytes and words |
 //! | `groups` | those of groups of lanes with patterns of their own |
@@ -39,6 +40,7 @@ mod compile;
 mod constant;
 mod dump;
 mod emit;
+mod functions;
 mod groups;
 mod host;
 mod lanes;

@@ -293,6 +293,15 @@ impl Build<'_> {
         self.flushed(result)
     }
 
+    /// A function of an f32, without subnormal numbers.
+    pub(crate) fn function(&mut self, v: V) -> Id {
+        let a = self.float(0);
+        self.region.check(a, a);
+        let a = self.flushed(a);
+        let result = self.region.float(v, [a, 0, 0], 0);
+        self.flushed(result)
+    }
+
     pub(crate) fn root(&mut self) -> Id {
         let a = self.float(0);
         let a = self.flushed(a);

@@ -274,6 +274,8 @@ table! {
     VPkLshrrevB16 => One |b| b.both(|b| b.shift_word(V::Shr)), BothHalves 2;
     VPkAshrrevI16 => One |b| b.both(|b| b.shift_word(V::Sar)), BothHalves 2;
     VRcpF32 | VRcpIflagF32 => One |b| b.reciprocal(), Numbers 1;
+    VExpF32 => One |b| b.function(V::Exp2), Numbers 1;
+    VRsqF32 => One |b| b.function(V::ReciprocalRoot), Numbers 1;
     VSqrtF32 => One |b| b.root(), Numbers 1;
     VMbcntLoU32B32 => One |b| b.lanes_before(0), AllLanes 2;
     VMbcntHiU32B32 => One |b| b.lanes_before(32), AllLanes 2;
