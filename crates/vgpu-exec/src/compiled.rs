@@ -78,8 +78,8 @@ pub(super) unsafe fn run(unit: &Unit, wave: &mut Wave, program: &Program, at: us
 }
 
 /// The unit's native code. When a number of waves have entered a unit, it is given to the compiler's thread,
-/// for the MODE of the last; handlers execute it until native code is there. If that number is zero, the first
-/// wave waits for native code.
+/// for the MODE of the last; handlers execute it until native code is there. If that number is zero, the
+/// first wave waits for native code.
 #[inline]
 fn of<'a>(unit: &'a Unit, wave: &Wave, program: &Program) -> Option<&'a Compiled> {
     if let Some(compiled) = unit.compiled.get() {

@@ -4,7 +4,7 @@
 //! shapes of some registers on the stack, in *records*. The first access with an address of unknown shape
 //! makes the record; what writes the register removes it, unless it only adds the same to all lanes. All this
 //! is for code of waves with all lanes enabled; in others, writes remove records and accesses ignore them.
-//! Addresses that a wave uses only once have none.
+//! Addresses that are used once before their shape changes have none.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ use crate::memory::{self, OFFSETS, TEMPS};
 
 /// Records of a unit; addresses beyond them have none.
 const RECORDS: usize = 16;
+/// Vector registers, with those for sums of matrices.
+const REGISTERS: u16 = 512;
 /// Bytes of a record.
 const SIZE: i32 = 64;
 
@@ -62,42 +64,59 @@ impl Shapes {
     /// Looks at the blocks of a unit, which begin at `starts`.
     pub(crate) fn new(input: &Input<'_>, starts: impl Iterator<Item = u32>) -> Shapes {
         let mut starts = starts.peekable();
-        let loops = loops(input.steps);
         // Registers that differ from others by the same in all lanes.
         let mut roots: BTreeMap<u16, u16> = BTreeMap::new();
-        let mut uses: BTreeMap<u16, usize> = BTreeMap::new();
-        let mut addresses = vec![None; input.steps.len()];
-        let mut keeps = vec![false; input.steps.len()];
+        let mut block = 0;
+        let mut steps = vec![About::default(); input.steps.len()];
+        // Accesses: the step, the block, and the register whose shape the address has.
+        let mut accesses: Vec<(usize, usize, u16)> = Vec::new();
+        // The steps that change a register's shape.
+        let mut changes: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
         for (i, step) in input.steps.iter().enumerate() {
             if starts.next_if(|start| *start as usize == i).is_some() {
                 roots.clear();
+                block = i;
             }
             let root = |register| roots.get(&register).copied().unwrap_or(register);
-            let Kind::Operation(op) = step.kind else {
-                forget(&mut roots, step);
-                continue;
-            };
-            if let (true, Source::Vector(register)) = (memory::is_native(op, step), step.src[0]) {
-                let root = root(register);
-                addresses[i] = Some(root);
-                *uses.entry(root).or_default() += if loops[i] { 2 } else { 1 };
+            let op = if let Kind::Operation(op) = step.kind { Some(op) } else { None };
+            if let (Some(op), Source::Vector(register)) = (op, step.src[0])
+                && memory::is_native(op, step)
+            {
+                accesses.push((i, block, root(register)));
             }
-            match moved(op, step) {
-                Some((to, from)) if root(from) == to => keeps[i] = true,
-                Some((to, from)) => {
-                    let from = root(from);
-                    forget(&mut roots, step);
-                    roots.insert(to, from);
-                }
-                None => forget(&mut roots, step),
+            let moved = op.and_then(|op| moved(op, step)).map(|(to, from)| (to, root(from)));
+            if moved.is_some_and(|(to, root)| to == root) {
+                steps[i].keeps = true;
+                continue;
+            }
+            let [start, end] = step.written;
+            (start..end.min(REGISTERS)).for_each(|register| changes.entry(register).or_default().push(i));
+            forget(&mut roots, step);
+            if let Some((to, root)) = moved {
+                roots.insert(to, root);
             }
         }
-        let mut records: Vec<u16> = uses.keys().copied().filter(|register| uses[register] > 1).collect();
+        let loops = loops(input.steps);
+        let mut together: BTreeMap<(usize, u16), usize> = BTreeMap::new();
+        accesses.iter().for_each(|&(_, block, root)| *together.entry((block, root)).or_default() += 1);
+        // Those whose record is used again: by another access of the block, or in a loop that keeps it.
+        let used_again = |&(i, block, root): &(usize, usize, u16)| {
+            let is_kept = loops[i].is_some_and(|(start, end)| {
+                let changes = changes.get(&root).map_or(&[][..], Vec::as_slice);
+                let next = changes.partition_point(|change| *change < start);
+                changes.get(next).is_none_or(|change| *change > end)
+            });
+            is_kept || together[&(block, root)] > 1
+        };
+        accesses.retain(used_again);
+        let mut uses: BTreeMap<u16, usize> = BTreeMap::new();
+        accesses.iter().for_each(|(.., root)| *uses.entry(*root).or_default() += 1);
+        let mut records: Vec<u16> = uses.keys().copied().collect();
         records.sort_by_key(|register| std::cmp::Reverse(uses[register]));
         records.truncate(RECORDS);
-        let of = |register: u16| records.iter().position(|other| *other == register).map(|i| i as u8);
-        let steps = addresses.into_iter().zip(keeps);
-        let steps = steps.map(|(address, keeps)| About { address: address.and_then(of), keeps }).collect();
+        for (i, _, root) in accesses {
+            steps[i].address = records.iter().position(|other| *other == root).map(|record| record as u8);
+        }
         Shapes { records, steps, makers: Vec::new() }
     }
 
@@ -107,23 +126,27 @@ impl Shapes {
     }
 }
 
-/// Which steps are between a backward jump and its target.
-fn loops(steps: &[Step]) -> Vec<bool> {
-    // How many loops begin at a step, less those that end before it.
-    let mut begin = vec![0i32; steps.len() + 1];
+/// The first and the last step of the innermost loop that each step is in: a backward jump and its target.
+fn loops(steps: &[Step]) -> Vec<Option<(usize, usize)>> {
+    // The last jump to each target; those before it belong to the same loop.
+    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
     for (i, step) in steps.iter().enumerate() {
         if let Kind::Jump(_, to) = step.kind
             && to as usize <= i
         {
-            begin[to as usize] += 1;
-            begin[i + 1] -= 1;
+            ends.insert(to as usize, i);
         }
     }
-    let depths = begin.iter().scan(0, |depth, begin| {
-        *depth += begin;
-        Some(*depth > 0)
-    });
-    depths.take(steps.len()).collect()
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    (0..steps.len())
+        .map(|i| {
+            open.extend(ends.get(&i).map(|end| (i, *end)));
+            while open.last().is_some_and(|(_, end)| *end < i) {
+                open.pop();
+            }
+            open.last().copied()
+        })
+        .collect()
 }
 
 /// No register that a step writes is the sum of another and a number any more, nor another that of it.
