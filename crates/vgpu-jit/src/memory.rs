@@ -366,20 +366,18 @@ impl Access<'_, '_> {
         self.base();
         let dwords = usize::from(self.entry.dwords);
         let [end, same] = [0; 2].map(|_| self.compiler.asm.label());
-        let record = self.by_shape(same, |access, shift, first, chunk| {
+        let load = |access: &mut Self, shift: u32, first: u16, chunk: u8| {
             access.load_consecutive(shift, &DATA[..dwords]);
             access.put(first, chunk, &DATA[..dwords]);
-        });
+        };
+        let record = self.by_shape(same, load);
         if let Some(record) = record {
             self.compiler.asm.jump(end);
             self.compiler.asm.place(same);
             let label = self.compiler.asm.label();
             self.same_loads(record, label);
             self.compiler.others.push(Other { at: self.compiler.at, label, back: end, slow: self.slow });
-        } else if let Some(label) = self.whole(|access, shift, first, chunk| {
-            access.load_consecutive(shift, &DATA[..dwords]);
-            access.put(first, chunk, &DATA[..dwords]);
-        }) {
+        } else if let Some(label) = self.whole(load) {
             self.compiler.others.push(Other { at: self.compiler.at, label, back: end, slow: self.slow });
         } else {
             self.group_loads();

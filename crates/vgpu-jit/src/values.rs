@@ -264,7 +264,7 @@ impl Build<'_> {
     }
 
     /// The destination with a 16-bit result in the part of it that is written.
-    pub(crate) fn into_half(&mut self, value: Id) -> Id {
+    pub(crate) fn in_half(&mut self, value: Id) -> Id {
         // As the reference engine lowers it.
         let part = self.step.offset & 3;
         let Some(register) = self.step.dst.filter(|_| part != 0) else { return value };

@@ -130,7 +130,7 @@ pub(crate) fn build(region: &mut Region, entry: &Entry, step: &Step) {
         Form::One(form) => (Some(form(&mut build)), None, None),
         Form::Half(form) => {
             let half = form(&mut build);
-            (Some(build.into_half(half)), None, None)
+            (Some(build.in_half(half)), None, None)
         }
         Form::Two(form) => {
             let [low, high] = form(&mut build);
