@@ -128,6 +128,14 @@ impl Asm {
         }
     }
 
+    /// One of two instructions, by the host.
+    pub(crate) fn pick(&self, avx2: Code, avx512: Code) -> Code {
+        match self.host {
+            Host::Avx2 => avx2,
+            Host::Avx512 => avx512,
+        }
+    }
+
     /// A vector register of the host.
     pub(crate) fn vector(&self, number: u8) -> Register {
         match self.host {
@@ -309,8 +317,7 @@ impl Asm {
             Host::Avx2 => Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8,
             Host::Avx512 => Code::EVEX_Vinserti32x4_zmm_k1z_zmm_xmmm128_imm8,
         };
-        let inst = Instruction::with4(code, all, all, from, part);
-        self.created(inst);
+        self.three_imm(code, all, all, from, part);
     }
 
     /// The first lane of a vector register, in all lanes.

@@ -1,14 +1,14 @@
 //! Code for regions: a loop over groups of lanes, each from the start of the region to its end.
 
 use iced_x86::Code::*;
-use iced_x86::{Code, MemoryOperand, Register};
+use iced_x86::{MemoryOperand, Register};
 use vgpu_isa::scalar;
 
 use crate::Error;
 use crate::allocate::{Inst, Place, allocate};
 use crate::asm::{Arg, FILE, Label, WAVE, When, at, broadcast, mask, xmm};
 use crate::compile::{Compiler, Version};
-use crate::functions::Function;
+use crate::functions;
 use crate::host::{Host, SCRATCH_MASKS, V};
 use crate::marks::Marks;
 use crate::region::{MASKS, Node, Region};
@@ -106,13 +106,6 @@ impl Lanes<'_, '_> {
         self.compiler.asm.host
     }
 
-    fn pick(&self, avx512: Code, avx2: Code) -> Code {
-        match self.host() {
-            Host::Avx2 => avx2,
-            Host::Avx512 => avx512,
-        }
-    }
-
     /// Memory of a leaf, for an instruction that reads it.
     fn memory(&mut self, node: Node) -> Arg {
         match node {
@@ -197,8 +190,10 @@ impl Lanes<'_, '_> {
             Inst::Reload(to, place, false) => self.compiler.asm.fetch(to, Self::place(place)),
             Inst::Op(v, to, a, b, last, immediate) => self.operation(v, to, [a, b], last, immediate),
             Inst::FmaOver(to, factor, addend) => {
-                let code =
-                    self.pick(EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, VEX_Vfmadd213ps_ymm_ymm_ymmm256);
+                let code = self
+                    .compiler
+                    .asm
+                    .pick(VEX_Vfmadd213ps_ymm_ymm_ymmm256, EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er);
                 let addend = self.arg(addend);
                 self.compiler.asm.vector3(code, to, factor, addend);
             }
@@ -213,14 +208,9 @@ impl Lanes<'_, '_> {
         let scratch = host.scratch()[0];
         let last = self.arg(last);
         let register = if let Arg::Register(register) = last { register } else { 0 };
-        let function = match v {
-            V::Exp2 => Some(Function::Exp2),
-            V::ReciprocalRoot => Some(Function::ReciprocalRoot),
-            _ => None,
-        };
-        if let Some(function) = function {
+        if functions::body(v).is_some() {
             self.compiler.asm.copy(scratch, register);
-            self.compiler.call_function(function);
+            self.compiler.call_function(v);
             self.compiler.asm.copy(to, scratch);
             return;
         }
@@ -254,27 +244,15 @@ impl Lanes<'_, '_> {
 
     /// Adds to the lanes in which a value is a NaN.
     fn check(&mut self, a: u8, b: Place) {
-        const UNORDERED: u8 = 3;
         let b = self.arg(b);
         let first = !std::mem::replace(&mut self.has_checked, true);
         let asm = &mut self.compiler.asm;
-        match asm.host {
-            Host::Avx512 => {
-                let [all, one, _] = SCRATCH_MASKS;
-                let to = if first { all } else { one };
-                asm.compare(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, to, a, b, UNORDERED);
-                if !first {
-                    asm.three(VEX_Korw_kr_kr_kr, mask(all), mask(all), mask(one));
-                }
-            }
-            Host::Avx2 => {
-                let [one, all] = asm.host.scratch();
-                let to = if first { all } else { one };
-                asm.vector3i(VEX_Vcmpps_ymm_ymm_ymmm256_imm8, to, a, b, UNORDERED);
-                if !first {
-                    asm.vector3(VEX_Vpor_ymm_ymm_ymmm256, all, all, Arg::Register(one));
-                }
-            }
+        let [one, all] = asm.host.scratch();
+        let one = Marks { vector: one, mask: SCRATCH_MASKS[1] };
+        let all = Marks { vector: all, mask: SCRATCH_MASKS[0] };
+        asm.mark_unordered(if first { all } else { one }, a, b);
+        if !first {
+            asm.combine(V::EitherMask, all, one);
         }
     }
 

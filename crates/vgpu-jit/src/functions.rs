@@ -1,25 +1,16 @@
 //! Subroutines for functions that the reference engine computes in f64: the same steps, for the lower half of
 //! a vector's lanes and then for the upper half.
 
-use iced_x86::Code::{self, *};
+use iced_x86::Code::*;
 use iced_x86::Register;
 
 use crate::asm::{Arg, Asm, Label, at, xmm};
 use crate::compile::Compiler;
 use crate::host::{Host, V};
 
-/// A function of f32.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Function {
-    /// 2^x.
-    Exp2,
-    /// 1 / sqrt(x).
-    ReciprocalRoot,
-}
-
 /// The subroutines that are called.
 #[derive(Default, Debug)]
-pub(crate) struct Functions(Vec<(Function, Label)>);
+pub(crate) struct Functions(Vec<(V, Label)>);
 
 /// The registers that subroutines use: they save them.
 const SAVED: u8 = 8;
@@ -35,9 +26,20 @@ const POWERS: [f64; 8] = [
     0.000_015_201_922_641_975_562,
 ];
 
+/// What emits an operation that is a function, with its argument and its result in the first scratch
+/// register.
+pub(crate) fn body(v: V) -> Option<fn(&mut Asm)> {
+    Some(match v {
+        V::Exp2 => Asm::exp2,
+        V::ReciprocalRoot => Asm::reciprocal_root,
+        _ => return None,
+    })
+}
+
 impl Compiler<'_> {
-    /// Calls a function: its argument and its result are in the first scratch register, and all others stay.
-    pub(crate) fn call_function(&mut self, function: Function) {
+    /// Calls the function that an operation is. Its argument and its result are in the first scratch
+    /// register, and all others stay.
+    pub(crate) fn call_function(&mut self, function: V) {
         let known = self.functions.0.iter().find(|(known, _)| *known == function);
         let label = match known {
             Some((_, label)) => *label,
@@ -59,9 +61,8 @@ impl Compiler<'_> {
             for register in 0..SAVED {
                 asm.store(at(Register::RSP, 64 * i32::from(register)), register);
             }
-            match function {
-                Function::Exp2 => asm.exp2(),
-                Function::ReciprocalRoot => asm.reciprocal_root(),
+            if let Some(body) = body(function) {
+                body(asm);
             }
             for register in 0..SAVED {
                 asm.fetch(register, at(Register::RSP, 64 * i32::from(register)));
@@ -80,10 +81,6 @@ impl Asm {
             Host::Avx2 => xmm(number),
             Host::Avx512 => Register::YMM0 + u32::from(number),
         }
-    }
-
-    fn pick(&self, avx2: Code, avx512: Code) -> Code {
-        if self.host == Host::Avx2 { avx2 } else { avx512 }
     }
 
     /// An f64 in all lanes.

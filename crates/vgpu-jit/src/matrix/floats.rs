@@ -136,11 +136,10 @@ impl Body<'_, '_> {
         let shift = (format.bits() * part) as u8;
         match format {
             Format::F16 => {
-                let from = if part == 0 { 0 } else { half };
-                if part == 1 {
-                    self.compiler.asm.shift(V::ShrImm, half, 0, 16);
+                if part == 0 {
+                    self.compiler.asm.with(V::And, half, 0, 0xffff);
                 } else {
-                    self.compiler.asm.with(V::And, half, from, 0xffff);
+                    self.compiler.asm.shift(V::ShrImm, half, 0, 16);
                 }
                 self.compiler.asm.widen_halves(value, half);
                 if self.group > 1 {
